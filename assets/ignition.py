@@ -171,16 +171,16 @@ class Config:
 
     def to_json(self) -> str:
         """Return the config as JSON, with its secrets in the clear."""
-        tls = _given(certificateAuthorities=[each._members() for each in self.certificate_authorities])
+        tls = _given(certificateAuthorities=[authority._members() for authority in self.certificate_authorities])
         parts = _given(
             ignition=_given(
                 version=SPEC,
-                config=_given(merge=[each._members() for each in self.merge]),
+                config=_given(merge=[child._members() for child in self.merge]),
                 security=_given(tls=tls),
             ),
-            storage=_given(files=[each._members() for each in sorted(self.files, key=lambda file: file.path)]),
-            systemd=_given(units=[each._members() for each in sorted(self.units, key=lambda unit: unit.name)]),
-            passwd=_given(users=[each._members() for each in sorted(self.users, key=lambda user: user.name)]),
+            storage=_given(files=[file._members() for file in sorted(self.files, key=lambda file: file.path)]),
+            systemd=_given(units=[unit._members() for unit in sorted(self.units, key=lambda unit: unit.name)]),
+            passwd=_given(users=[user._members() for user in sorted(self.users, key=lambda user: user.name)]),
         )
         return json.dumps(parts, sort_keys=True, separators=(",", ":"))
 

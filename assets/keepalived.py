@@ -209,7 +209,7 @@ def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable
             route="" if address.version == IPV4 else f"local {host_route(address)} dev lo table local no_track",
             checks=share.checks,
             source=machine.address_of(address.version),
-            peers=tuple(each.address_of(address.version) for each in others) if vip.transport == "unicast" else (),
+            peers=tuple(other.address_of(address.version) for other in others) if vip.transport == "unicast" else (),
             preempt_delay_s=share.rank,
         )
         for number, address in enumerate(vip.addresses)

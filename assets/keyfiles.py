@@ -63,9 +63,11 @@ def asking_the_vip_first(plan: Intent, server: Server) -> tuple[Keyfile, ...]:
     """
     keyfiles = server.keyfiles
     for vip in plan.api.addresses:
-        static = {each.name for each in keyfiles if _holds_an_address(plan, each, vip)}
-        asking = {each.name for each in keyfiles if _settings(each, vip.version).get("method") in _ASKING}
-        keyfiles = tuple(_with_dns(each, vip) if each.name in (static or asking) else each for each in keyfiles)
+        static = {keyfile.name for keyfile in keyfiles if _holds_an_address(plan, keyfile, vip)}
+        asking = {keyfile.name for keyfile in keyfiles if _settings(keyfile, vip.version).get("method") in _ASKING}
+        keyfiles = tuple(
+            _with_dns(keyfile, vip) if keyfile.name in (static or asking) else keyfile for keyfile in keyfiles
+        )
     return keyfiles
 
 

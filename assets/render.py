@@ -83,7 +83,7 @@ def render(plan: Intent) -> Rendered:
 def render_bootstrap(plan: Intent) -> Files:
     """Render the files of the bootstrap VM: DNS and, where it holds the API VIP, keepalived and the channel."""
     return (
-        *(_vip_of_bootstrap(plan) if plan.balancer is Balancer.OURS else ()),
+        *(_vip_of_bootstrap(plan) if plan.balancer is Balancer.CLUSTER else ()),
         *_images(plan, BOOTSTRAP),
         *_dns(plan, BOOTSTRAP),
         *_chrony(plan),
@@ -98,7 +98,7 @@ def render_role(plan: Intent, role: Role) -> Files:
     if not plan.of(role):
         return ()
     return (
-        *(_vips_of_role(plan, role) if plan.balancer is Balancer.OURS else ()),
+        *(_vips_of_role(plan, role) if plan.balancer is Balancer.CLUSTER else ()),
         *_images(plan, role),
         *_dns(plan, role),
         *_chrony(plan),
@@ -234,7 +234,7 @@ def _balancer(plan: Intent) -> Files:
 def _dns(plan: Intent, role: MachineRole) -> Files:
     """Render CoreDNS, and the files that make it the machine's own resolver."""
     records = {IPV4: "A", IPV6: "AAAA"}
-    ours = plan.balancer is Balancer.OURS
+    ours = plan.balancer is Balancer.CLUSTER
     values = {
         "domain": plan.domain,
         "api_vips": plan.api.addresses,
@@ -292,7 +292,7 @@ def _network(plan: Intent, server: Server) -> Files:
     they ask the VIP first. The site's balancer answers no DNS: then the one for DHCP is for servers without
     `networkConfig`, and names none.
     """
-    ours = plan.balancer is Balancer.OURS
+    ours = plan.balancer is Balancer.CLUSTER
     keyfiles = asking_the_vip_first(plan, server) if ours else server.keyfiles
     own = tuple(
         RenderedFile(f"{CONNECTIONS}/{keyfile.name}", keyfile.text, Reader.KEYFILE, keyfile.secret)

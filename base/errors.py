@@ -50,7 +50,7 @@ class Fault:
 
 def one_line(text: str) -> str:
     """Return the text as one line, with line breaks and terminal escapes spelled out."""
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
 class OkdBaremetalError(Exception):

@@ -36,16 +36,16 @@ def below(path: str, parent: str) -> bool:
 
 def shape_faults(error: ValidationError, model: type[BaseModel]) -> list[Fault]:
     """Return pydantic's errors as faults, without the values, which may be secret."""
-    found = []
-    for each in error.errors(include_input=False, include_url=False):
-        message = str(each["msg"]).removeprefix("Value error, ")
-        what, fix = WANTED.get(each["type"], (message, ""))
-        if each["type"] == "extra_forbidden":
-            what, fix = "unknown key", _fix_of_unknown(model, each["loc"])
-        if ours := each.get("ctx", {}).get(FIX):
-            what, fix = message, ours
-        found.append(Fault(dotted(each["loc"]).removesuffix(KEY), what, fix))
-    return found
+    faults = []
+    for detail in error.errors(include_input=False, include_url=False):
+        message = str(detail["msg"]).removeprefix("Value error, ")
+        what, fix = WANTED.get(detail["type"], (message, ""))
+        if detail["type"] == "extra_forbidden":
+            what, fix = "unknown key", _fix_of_unknown(model, detail["loc"])
+        if own_fix := detail.get("ctx", {}).get(FIX):
+            what, fix = message, own_fix
+        faults.append(Fault(dotted(detail["loc"]).removesuffix(KEY), what, fix))
+    return faults
 
 
 def meant(model: type[BaseModel], location: Location) -> Location | None:
@@ -81,14 +81,14 @@ def _section(model: type[BaseModel], location: Location) -> type[BaseModel]:
 
 
 def _all_sections(model: type[BaseModel]) -> list[type[BaseModel]]:
-    found = [model]
-    for section in found:
+    sections = [model]
+    for section in sections:  # grows while it is read
         for field in section.model_fields.values():
-            found += [each for each in _models(field.annotation) if each not in found]
-    return found
+            sections += [inner for inner in _models(field.annotation) if inner not in sections]
+    return sections
 
 
 def _models(annotation: Any) -> list[type[BaseModel]]:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    return [found for part in getattr(annotation, "__args__", ()) for found in _models(part)]
+    return [model for part in getattr(annotation, "__args__", ()) for model in _models(part)]

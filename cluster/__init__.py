@@ -1,1 +1,1 @@
-"""Install-config and stack options, judged and joined to one plan, without Pulumi and without network access."""
+"""Install-config and stack options, checked and joined to one plan, without Pulumi and without network access."""

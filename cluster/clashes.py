@@ -19,7 +19,7 @@ NAMED = 3
 """The number of earlier clusters that one line names."""
 
 
-class JudgedConfig(NamedTuple):
+class ClusterConfig(NamedTuple):
     """The install-config of one cluster."""
 
     file: str
@@ -46,7 +46,7 @@ _Found = Iterator[tuple[int, Fault]]
 """Faults, each with the number of its cluster."""
 
 
-def clashes_between(clusters: Sequence[JudgedConfig]) -> list[list[Fault]]:
+def clashes_between(clusters: Sequence[ClusterConfig]) -> list[list[Fault]]:
     """Return the clashes of each cluster with the clusters before it.
 
     Names in DNS and MACs are unique everywhere. All else may be used again at another site, behind its own router.
@@ -65,13 +65,13 @@ def clashes_between(clusters: Sequence[JudgedConfig]) -> list[list[Fault]]:
     return found
 
 
-def _names(clusters: Sequence[JudgedConfig]) -> _Found:
+def _names(clusters: Sequence[ClusterConfig]) -> _Found:
     for claim, earlier in _shared(_name_claims(clusters)):
         what = f"{claim.key} is the name of {_files(clusters, earlier)} too, and so are its VRIDs"
         yield claim.number, Fault(claim.path, what, "choose another")
 
 
-def _domains(clusters: Sequence[JudgedConfig]) -> _Found:
+def _domains(clusters: Sequence[ClusterConfig]) -> _Found:
     """Yield the clashes between sites; `_names` has those within one."""
     claims = (
         claim._replace(key=f"{claim.key}.{domain}")
@@ -80,22 +80,22 @@ def _domains(clusters: Sequence[JudgedConfig]) -> _Found:
     )
     for claim, earlier in _shared(claims):
         site = clusters[claim.number].site
-        if elsewhere := [each for each in earlier if clusters[each.number].site != site]:
+        if elsewhere := [other for other in earlier if clusters[other.number].site != site]:
             what = f"{claim.key} is the domain of {_files(clusters, elsewhere)} too"
             yield claim.number, Fault(claim.path, what, "choose another name, or another baseDomain")
 
 
-def _router_ids(clusters: Sequence[JudgedConfig]) -> _Found:
+def _router_ids(clusters: Sequence[ClusterConfig]) -> _Found:
     kept_alive = [claim for claim in _distinct_names(clusters) if not user_managed(clusters[claim.number].config)]
     ids = {claim.number: _router_ids_of(clusters[claim.number]) for claim in kept_alive}
-    free = iter(free_router_ids({router_id for each in ids.values() for router_id in each.values()}))
+    free = iter(free_router_ids({router_id for of_cluster in ids.values() for router_id in of_cluster.values()}))
     claims = (
         _Value(claim.number, router_id, claim.path, vip)
         for claim in kept_alive
         for vip, router_id in ids[claim.number].items()
     )
     for claim, earlier in _shared(claims):
-        owners = _listed(f"{each.what} VRID of {clusters[each.number].file}" for each in earlier)
+        owners = _listed(f"{other.what} VRID of {clusters[other.number].file}" for other in earlier)
         instead = next(free, None)
         what = f"its {claim.what} VRID {claim.key} is the {owners} too"
         if instead is None:
@@ -106,14 +106,14 @@ def _router_ids(clusters: Sequence[JudgedConfig]) -> _Found:
         yield claim.number, fault
 
 
-def _router_ids_of(cluster: JudgedConfig) -> dict[str, int]:
+def _router_ids_of(cluster: ClusterConfig) -> dict[str, int]:
     """Return the router id of each VIP that a cluster may claim, by the VIP's option."""
     managed = cluster.config.baremetal.provisioning_network == MANAGED
     ids = router_ids(cluster.config.metadata.name)._asdict() | cluster.vrids.model_dump(exclude_none=True)
     return {vip: router_id for vip, router_id in ids.items() if managed or vip != "provisioning"}
 
 
-def _vips(clusters: Sequence[JudgedConfig]) -> _Found:
+def _vips(clusters: Sequence[ClusterConfig]) -> _Found:
     claims = (
         _Value(index, parse_address(text), f"platform.baremetal.{key}[{place}]", text)
         for index, cluster in enumerate(clusters)
@@ -126,7 +126,7 @@ def _vips(clusters: Sequence[JudgedConfig]) -> _Found:
     return _taken(clusters, claims, "choose another")
 
 
-def _macs(clusters: Sequence[JudgedConfig]) -> _Found:
+def _macs(clusters: Sequence[ClusterConfig]) -> _Found:
     claims = (
         _Value(index, parse_mac(text), f"platform.baremetal.{key}", text)
         for index, cluster in enumerate(clusters)
@@ -142,7 +142,7 @@ def _cards(config: InstallConfig) -> Iterator[tuple[str, str]]:
         yield f"hosts[{index}].bootMACAddress", host.boot_mac_address
 
 
-def _bmcs(clusters: Sequence[JudgedConfig]) -> _Found:
+def _bmcs(clusters: Sequence[ClusterConfig]) -> _Found:
     claims = (
         _Value(index, _server(host.bmc.address), f"platform.baremetal.hosts[{place}].bmc.address", host.bmc.address)
         for index, cluster in enumerate(clusters)
@@ -158,7 +158,7 @@ def _server(address: str) -> Hashable:
         return None
 
 
-def _networks(clusters: Sequence[JudgedConfig]) -> _Found:
+def _networks(clusters: Sequence[ClusterConfig]) -> _Found:
     path = "platform.baremetal.provisioningNetworkCIDR"
     seen: dict[Network, list[_Value]] = defaultdict(list)
     for index, cluster in enumerate(clusters):
@@ -168,21 +168,21 @@ def _networks(clusters: Sequence[JudgedConfig]) -> _Found:
             continue
         touched = [network for network in seen if overlap(network, cidr.network)]
         if owners := [
-            f"{each.what} of {clusters[each.number].file}" for network in touched for each in seen[network]
+            f"{other.what} of {clusters[other.number].file}" for network in touched for other in seen[network]
         ]:
             fix = f"write a network of its own, or provisioningNetwork: {DISABLED}"
             yield index, Fault(path, f"{text} overlaps {_listed(owners)}", fix)
         seen[cidr.network].append(_Value(index, cidr.network, path, text))
 
 
-def _name_claims(clusters: Sequence[JudgedConfig]) -> Iterator[_Value]:
+def _name_claims(clusters: Sequence[ClusterConfig]) -> Iterator[_Value]:
     for index, cluster in enumerate(clusters):
         name = cluster.config.metadata.name
         if not name_fault(name):
             yield _Value(index, name, "metadata.name", name)
 
 
-def _distinct_names(clusters: Sequence[JudgedConfig]) -> list[_Value]:
+def _distinct_names(clusters: Sequence[ClusterConfig]) -> list[_Value]:
     """Return the first claim to each name."""
     firsts: dict[Hashable, _Value] = {}
     for claim in _name_claims(clusters):
@@ -194,19 +194,19 @@ def _shared(claims: Iterable[_Value]) -> Iterator[tuple[_Value, list[_Value]]]:
     """Yield each claim to a value that earlier clusters have, with their claims."""
     holders: dict[Hashable, list[_Value]] = defaultdict(list)
     for claim in claims:
-        if earlier := [each for each in holders[claim.key] if each.number != claim.number]:
+        if earlier := [other for other in holders[claim.key] if other.number != claim.number]:
             yield claim, earlier
         holders[claim.key].append(claim)
 
 
-def _taken(clusters: Sequence[JudgedConfig], claims: Iterable[_Value], fix: str) -> _Found:
+def _taken(clusters: Sequence[ClusterConfig], claims: Iterable[_Value], fix: str) -> _Found:
     """Yield a fault per claim to a value that an earlier cluster has."""
     for claim, earlier in _shared(claim for claim in claims if claim.key is not None):
-        owners = _listed(f"{each.path} of {clusters[each.number].file}" for each in earlier)
+        owners = _listed(f"{other.path} of {clusters[other.number].file}" for other in earlier)
         yield claim.number, Fault(claim.path, f"{claim.what} is {owners} already", fix)
 
 
-def _files(clusters: Sequence[JudgedConfig], claims: Iterable[_Value]) -> str:
+def _files(clusters: Sequence[ClusterConfig], claims: Iterable[_Value]) -> str:
     return _listed(clusters[claim.number].file for claim in claims)
 
 

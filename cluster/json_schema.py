@@ -84,7 +84,7 @@ def _install_config() -> dict[str, Any]:
         field.get("items", field)["enum"] = list(values)
     for node in (
         *made["$defs"].values(),
-        *(field for each in sections.values() for field in each["properties"].values()),
+        *(field for section in sections.values() for field in section["properties"].values()),
     ):
         if "type" in node:  # null counts as a missing key
             node["type"] = [node["type"], "null"]
@@ -102,9 +102,9 @@ def generated(model: type[BaseModel], generator: type[GenerateJsonSchema] = _Pla
 def _encryptable(node: Any) -> Any:
     """Return the schema in which each password, and each mapping of logins as a whole, may be encrypted."""
     if isinstance(node, list):
-        return [_encryptable(each) for each in node]
+        return [_encryptable(element) for element in node]
     if not isinstance(node, dict):
         return node
     if node.get("format") == "password" or node.get("additionalProperties") == {"$ref": "#/$defs/Login"}:
         return {"anyOf": [node, ENCRYPTED]}
-    return {key: _encryptable(each) for key, each in node.items()}
+    return {key: _encryptable(member) for key, member in node.items()}

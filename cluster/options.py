@@ -185,13 +185,13 @@ class Images(Option):
         return self
 
 
-class BootstrapPlace(Model):
+class BootstrapAddress(Model):
     """The bootstrap VM's place in the network."""
 
     address: OneOrMore = Field((), description="One address, or one per family of the API VIP.")
 
 
-class Bootstrap(BootstrapPlace, extra="forbid"):
+class Bootstrap(BootstrapAddress, extra="forbid"):
     """The bootstrap VM."""
 
     pool: str = Field("default", min_length=1)
@@ -234,14 +234,14 @@ class BaseIso(Option):
     url: str = ""
 
 
-class MediaPlace(Model):
+class MediaAddress(Model):
     """Where this program serves the boot media while it works."""
 
     address: IPvAnyAddress | None = None
     port: int = Field(8080, ge=1, le=65535)
 
 
-class MediaOption(MediaPlace, extra="forbid"):
+class MediaOption(MediaAddress, extra="forbid"):
     """The server of the boot media: this program while it works, or for virtual CDs a web server of the site."""
 
     url: str = Field("", pattern=WEB_FOLDER)
@@ -302,12 +302,12 @@ class Placement(Model):
     """The options that the machines' files depend on. All others may be missing."""
 
     node_addresses: dict[str, tuple[IPvAnyAddress, ...]] = {}
-    bootstrap: BootstrapPlace = BootstrapPlace()
+    bootstrap: BootstrapAddress = BootstrapAddress()
     vrids: Vrids = Vrids()
     vrrp: Vrrp = Vrrp()
     runtime: Runtime = "podman"
     images: Images = Images()
-    media: MediaPlace = MediaPlace()
+    media: MediaAddress = MediaAddress()
 
 
 class BmcOptions(Model):

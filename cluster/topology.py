@@ -18,9 +18,10 @@ def topology_of(config: Mapping[str, Any]) -> dict[str, str]:
         **{f"{name}.replicas": pool.get("replicas", 0) for name, pool in pools.items()},
         # Compute has the control plane's in a payload of platform none, whatever the servers have.
         "controlPlane.architecture": pools["controlPlane"].get("architecture", ""),
-        "networking.machineNetwork": [each.get("cidr") for each in networking.get("machineNetwork") or []],
+        "networking.machineNetwork": [entry.get("cidr") for entry in networking.get("machineNetwork") or []],
         "networking.clusterNetwork": [
-            {key: each.get(key) for key in ("cidr", "hostPrefix")} for each in networking.get("clusterNetwork") or []
+            {key: entry.get(key) for key in ("cidr", "hostPrefix")}
+            for entry in networking.get("clusterNetwork") or []
         ],
         "networking.serviceNetwork": [*(networking.get("serviceNetwork") or [])],
         "fips": bool(config.get("fips")),

@@ -1,4 +1,4 @@
-"""Every rendered file as a resource: a preview shows its lines, and `up` has its reader judge it."""
+"""Every rendered file as a resource: a preview shows its lines, and `up` has its reader check it."""
 
 from dataclasses import dataclass
 

@@ -1,1 +1,1 @@
-"""The files that openshift-install wrote: read, pinned, and judged before a machine gets them."""
+"""The files that openshift-install wrote: read, pinned, and checked before a machine gets them."""

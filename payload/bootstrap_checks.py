@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -139,7 +140,7 @@ def read_certificates(where: Path, config: IgnitionFile) -> dict[str, Certificat
     Raises:
         PayloadError: A file cannot be read, or there is no root CA.
     """
-    pems = {path: data_of(where, path, each) for path, each in config.contents(f"{TLS}/*.crt").items()}
+    pems = {path: data_of(where, path, content) for path, content in config.contents(f"{TLS}/*.crt").items()}
     # Skip empty files, which the installer writes if there is no trust bundle.
     found = {path: certificates_in(where, path, pem) for path, pem in pems.items() if pem.strip()}
     if ROOT_CA not in found:
@@ -153,15 +154,15 @@ def check_validity(where: Path, found: Mapping[str, Certificates], now: datetime
     Raises:
         PayloadError: One has expired, or is not valid yet.
     """
-    path, ends = min(_times(found, lambda each: each.not_valid_after_utc), key=lambda each: each[1])
+    path, ends = min(_times(found, lambda certificate: certificate.not_valid_after_utc), key=itemgetter(1))
     if ends < now:
         what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
-        fix = "generate the payload anew, as in docs/how-to/generate-the-payload.md, and pin it"
+        fix = "generate the payload again, as in docs/how-to/generate-the-payload.md, and pin it"
         raise PayloadError(what, where=str(where), fix=fix)
-    path, begins = max(_times(found, lambda each: each.not_valid_before_utc), key=lambda each: each[1])
+    path, begins = max(_times(found, lambda certificate: certificate.not_valid_before_utc), key=itemgetter(1))
     if begins > now:
         what = f"not valid before {begins:%Y-%m-%d %H:%M} UTC ({path}), but the time here is {now:%Y-%m-%d %H:%M}"
-        fix = "correct the clock of this host, or generate the payload anew on a host with a correct clock"
+        fix = "correct the clock of this host, or generate the payload again on a host with a correct clock"
         raise PayloadError(what, where=str(where), fix=fix)
     return found[ROOT_CA]
 
@@ -217,4 +218,4 @@ def _paths_in(where: Path, manifest: str, machine_config: Mapping[str, Any]) -> 
 
 
 def _times(found: Mapping[str, Certificates], time_of: Callable[[Any], datetime]) -> list[tuple[str, datetime]]:
-    return [(path, time_of(each)) for path, certificates in found.items() for each in certificates]
+    return [(path, time_of(certificate)) for path, certificates in found.items() for certificate in certificates]

@@ -69,7 +69,7 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
     found = list[Fault]()
     roots = dict[Path, Certificates]()
 
-    def holds(check: Callable[..., _T], *args: Any) -> _T | None:
+    def collect_fault(check: Callable[..., _T], *args: Any) -> _T | None:
         try:
             return check(*args)
         except PayloadError as error:
@@ -77,30 +77,30 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
             return None
 
     def bootstrap_root(where: Path, config: IgnitionFile) -> Certificates | None:
-        holds(check_target, where, config)
-        if status := holds(read_status, where, config):
-            holds(check_platform, where, config, status, expected.domain)
-        holds(check_topology, where, config, expected.topology)
-        holds(check_paths, where, config, expected.paths)
-        certificates = holds(read_certificates, where, config)
-        root = holds(check_validity, where, certificates, now) if certificates else None
+        collect_fault(check_target, where, config)
+        if status := collect_fault(read_status, where, config):
+            collect_fault(check_platform, where, config, status, expected.domain)
+        collect_fault(check_topology, where, config, expected.topology)
+        collect_fault(check_paths, where, config, expected.paths)
+        certificates = collect_fault(read_certificates, where, config)
+        root = collect_fault(check_validity, where, certificates, now) if certificates else None
         if root and status:
-            holds(check_issuers, where, certificates, status)
+            collect_fault(check_issuers, where, certificates, status)
         return root
 
     for name, content in contents.items():
         where = folder / f"{name}.ign"
-        config = holds(_readable, where, content)
+        config = collect_fault(_readable, where, content)
         if config is None:
             continue
         if name == "bootstrap":
             root = bootstrap_root(where, config)
         else:
-            holds(_check_source, where, config, expected.domain)
-            root = holds(authority_of, where, config)
+            collect_fault(_check_source, where, config, expected.domain)
+            root = collect_fault(authority_of, where, config)
         if root is not None:
             roots[where] = root
-    holds(_check_one_root, roots)
+    collect_fault(_check_one_root, roots)
     return found
 
 
@@ -118,7 +118,7 @@ def _readable(where: Path, content: bytes) -> IgnitionFile:
 
 def _check_source(where: Path, config: IgnitionFile, domain: str) -> None:
     """Check the config server's URL: `master.ign` and `worker.ign` differ in nothing else."""
-    sources = [each.source for each in config.ignition.config.merge if each.source]
+    sources = [child.source for child in config.ignition.config.merge if child.source]
     fetched = [source for source in sources if not source.startswith("data:")]
     host, role = f"api-int.{domain}", where.stem
     if host not in (hosts := [host_of(source) for source in fetched]):
@@ -126,7 +126,7 @@ def _check_source(where: Path, config: IgnitionFile, domain: str) -> None:
     wanted = f"https://{host}:{CONFIG_PORT}/config/{role}"
     if fetched != [wanted]:
         fix = "put master.ign and worker.ign of one run of openshift-install there, each under its own name"
-        raise PayloadError(f"fetches {', '.join(fetched)}, not {wanted} alone", where=str(where), fix=fix)
+        raise PayloadError(f"fetches {', '.join(fetched)}, but only {wanted} is expected", where=str(where), fix=fix)
 
 
 def _check_one_root(roots: Mapping[Path, Certificates]) -> None:

@@ -26,7 +26,7 @@ def pem_of(certificates: Certificates) -> str:
     """Return certificates as one PEM file."""
     from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415
 
-    return "".join(each.public_bytes(Encoding.PEM).decode() for each in certificates)
+    return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in certificates)
 
 
 def check_pair(certificate: bytes, key: bytes) -> None:

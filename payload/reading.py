@@ -1,4 +1,4 @@
-"""The payload's files: found by convention, pinned by digest, with a model of the parts of Ignition that are judged.
+"""The payload's files: found by convention, pinned by digest, with a model of the parts of Ignition that are checked.
 
 The files hold keys and the pull secret, so messages quote only names and times from them.
 """

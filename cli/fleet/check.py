@@ -7,7 +7,7 @@ from base.errors import ConfigError, Fault, one_line
 from cli.inspect.check import judge, verdict
 from cli.shared.command import ArgumentParser, Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
-from cluster.clashes import JudgedConfig, clashes_between
+from cluster.clashes import ClusterConfig, clashes_between
 from cluster.known_options import known_options
 from cluster.options import Vrids, read_options
 from fleet.plan import Fleet, load
@@ -50,7 +50,7 @@ def verdict_on(fleet: Fleet, folder: Path) -> int:
     files = {cluster: judge(str(folder / install_config(cluster))) for cluster in fleet.clusters}
     found = clashes_between(
         [
-            JudgedConfig(each.file, each.config, fleet.site_of[cluster], vrids[cluster])
+            ClusterConfig(each.file, each.config, fleet.site_of[cluster], vrids[cluster])
             for cluster, each in files.items()
         ]
     )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from base.errors import ConfigError, Fault, one_line
 from cli.shared.command import ArgumentParser, Command
 from cli.shared.command_line import EXIT_INVALID, EXIT_NOT_INSTALLABLE, EXIT_OK
-from cluster.clashes import JudgedConfig, clashes_between
+from cluster.clashes import ClusterConfig, clashes_between
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from cluster.plan.refusals import beyond_this_release
@@ -50,7 +50,7 @@ def clashes(options: argparse.Namespace) -> int:
     are those of `check`; a clash counts as an invalid file.
     """
     files = [judge(file) for file in options.files]
-    found = clashes_between([JudgedConfig(each.file, each.config) for each in files])
+    found = clashes_between([ClusterConfig(each.file, each.config) for each in files])
     return verdict(each._replace(faults=(*each.faults, *more)) for each, more in zip(files, found, strict=True))
 
 

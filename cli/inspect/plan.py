@@ -12,8 +12,8 @@ from cli.shared.command import ArgumentParser, Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
 from cluster.known_options import SECRETS, holds_ciphertext
 from cluster.options import read_options
-from cluster.plan import ClusterPlan, Intent, judge, load_intent, plan_json
-from cluster.plan.load import Judgement
+from cluster.plan import ClusterPlan, Intent, check_inputs, load_intent, plan_json
+from cluster.plan.load import CheckedInputs
 from cluster.plan.sample_values import with_samples
 from payload.reading import payload_folder
 from providers.provisioner_preflight.engine import payload_faults
@@ -50,24 +50,24 @@ def complete_plan(file: Path, stack: str) -> Intent:
     """
     options = read_options(stack_file(stack))
     plain = [name for name in SECRETS if not holds_ciphertext(options.get(name))]
-    judged = judge(file, options, keyfiles_of, plain=plain)
-    if judged.intent is None:
-        raise ConfigError(*judged.faults)
-    if found := [*judged.faults, *_faults_of_files(judged.intent, judged, stack)]:
+    checked = check_inputs(file, options, keyfiles_of, plain=plain)
+    if checked.intent is None:
+        raise ConfigError(*checked.faults)
+    if found := [*checked.faults, *_faults_of_files(checked.intent, checked, stack)]:
         raise ConfigError(*found)
-    return judged.intent
+    return checked.intent
 
 
-def _faults_of_files(intent: Intent, judged: Judgement, stack: str) -> list[Fault]:
+def _faults_of_files(intent: Intent, checked: CheckedInputs, stack: str) -> list[Fault]:
     """Return the faults of the rendered files and, if it is there, of the payload."""
     try:
         # What is missing is a fault already, and hides none of the files' faults.
-        plan = ClusterPlan(**dict(with_samples(intent)[0]), options=judged.known.options)
+        plan = ClusterPlan(**dict(with_samples(intent)[0]), options=checked.known.options)
         rendered = render(plan)
         own_configs(plan, rendered)
     except OkdBaremetalError as error:
         return [*error.faults]
-    if not any(payload_folder(stack).glob("*.ign")) or not judged.known.counts("payload"):
+    if not any(payload_folder(stack).glob("*.ign")) or not checked.known.counts("payload"):
         return []
     spec = ProvisionerPreflightSpec.of(plan, stack, rendered.paths)
     return payload_faults(spec, LocalProbe(print))

@@ -1,4 +1,4 @@
-"""install-config.yaml: read, converted to today's spellings, completed with defaults, and judged as by the installer.
+"""install-config.yaml: read, converted to today's spellings, completed with defaults, and checked by the rules.
 
 The rules follow openshift/installer 006d4573 and its dependencies. docs/reference/install-config.md lists all fields.
 """

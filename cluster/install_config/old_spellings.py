@@ -40,8 +40,8 @@ def _networking(networking: Networking) -> tuple[Networking, list[Fault]]:
     if networking.cluster_networks:
         notices.append(_notice("networking.clusterNetworks", "clusterNetwork"))
     clusters = networking.cluster_network or networking.cluster_networks
-    changes["cluster_network"] = tuple(_host_prefix(each) for each in clusters)
-    if any(each.host_subnet_length for each in clusters):
+    changes["cluster_network"] = tuple(_host_prefix(network) for network in clusters)
+    if any(network.host_subnet_length for network in clusters):
         notices.append(_notice("networking.clusterNetwork.hostSubnetLength", "hostPrefix"))
     if networking.type:
         notices.append(_notice("networking.type", "networkType"))

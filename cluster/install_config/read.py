@@ -1,4 +1,4 @@
-"""Read the text of an install-config, and judge it."""
+"""Read the text of an install-config, and check it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Reading:
 
 
 def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Reading:
-    """Read and judge one file.
+    """Read and check one file.
 
     Args:
         text: The file's content.
@@ -49,7 +49,7 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
         ConfigError: The text is not a YAML mapping.
     """
     raw = mapping(text)
-    shape, muted = _judged_shape(raw)
+    shape, muted = _checked_shape(raw)
     config, found, notices = modernize(_with_credentials(_validated(raw), credentials or {}))
     config = with_defaults(config)
     if config.platform.baremetal is None:
@@ -58,7 +58,7 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
         muted |= {
             "platform.baremetal.apiVIPs",
             "platform.baremetal.ingressVIPs",
-        }  # else the rules would judge them by a default network
+        }  # else the rules would check them against a default network
     found += [fault for rule in RULES for fault in rule(config)]
     kept = [fault for fault in found if not any(below(fault.where, path) for path in muted)]
     return Reading(config, tuple(dict.fromkeys([*shape, *kept])), tuple(notices), frozenset(muted))
@@ -69,8 +69,8 @@ def may_be_a_secret(fault: Fault) -> bool:
     return bool(LOGIN.fullmatch(fault.where)) or fault == NO_PULL_SECRET
 
 
-def _judged_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:
-    """Remove the values that violate the schema from `raw`, so that the rules can judge the rest.
+def _checked_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:
+    """Remove the values that violate the schema from `raw`, so that the rules can check the rest.
 
     Returns:
         The faults, and the paths at which faults of the rules do not count.
@@ -83,8 +83,11 @@ def _judged_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:
             return found, muted
         except ValidationError as error:
             found += shape_faults(error, InstallConfig)
-            for each in error.errors(include_input=False, include_url=False):
-                muted |= {_take_out(raw, each["loc"], each["type"]), _misspelt(raw, each["loc"], each["type"])}
+            for detail in error.errors(include_input=False, include_url=False):
+                muted |= {
+                    _take_out(raw, detail["loc"], detail["type"]),
+                    _misspelt(raw, detail["loc"], detail["type"]),
+                }
 
 
 def _validated(raw: dict[str, Any]) -> InstallConfig:

@@ -1,7 +1,7 @@
-"""The plan: the install-config and the options, judged and joined. All later rooms read this one object."""
+"""The plan: the install-config and the options, checked and joined. All later rooms read this one object."""
 
 from cluster.plan.as_json import plan_json
-from cluster.plan.load import judge, load_bmcs, load_intent, load_plan
+from cluster.plan.load import check_inputs, load_bmcs, load_intent, load_plan
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Server
 from cluster.values.role import Role
 
@@ -11,7 +11,7 @@ __all__ = [
     "Intent",
     "Role",
     "Server",
-    "judge",
+    "check_inputs",
     "load_bmcs",
     "load_intent",
     "load_plan",

@@ -1,20 +1,20 @@
-"""Places the machines in the network: the addresses that the options name, else those of the install-config."""
+"""Gives the machines their addresses: those that the options name, else those of the install-config."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from base.errors import Fault
-from cluster.options import MediaPlace, Placement
+from cluster.options import MediaAddress, Placement
 from cluster.plan.model import BootstrapHost, Intent, PlannedHost
 from cluster.values.address import Address, Network, in_any
 
 CONFIG = "config"
-"""The place of faults in the stack's options."""
+"""`where` of the faults of the stack's options."""
 M = TypeVar("M", PlannedHost, BootstrapHost)
 
 
-class _Placed(NamedTuple):
+class AddressClaim(NamedTuple):
     """One address of one machine, and the setting that names it."""
 
     machine: str
@@ -24,7 +24,7 @@ class _Placed(NamedTuple):
     address: Address
 
 
-def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list[Fault]]:
+def assign_addresses(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list[Fault]]:
     """Return the intent with the options of `Placement` applied.
 
     Args:
@@ -36,27 +36,24 @@ def place(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list
         The intent, and the faults of the options.
     """
     ids = _router_ids(intent, placement)
-    found = [fault.within(CONFIG) for fault in _contradictions(intent, placement)]
-    if shared := [each for each, count in Counter(ids.values()).items() if count > 1]:
-        what = f"{_listed(shared)} would be that of several VIPs"
-        found.append(Fault(f"{CONFIG}: vrids", what, "write ids that differ"))
+    faults = [fault.within(CONFIG) for fault in _contradictions(intent, placement)]
+    if shared := [router_id for router_id, count in Counter(ids.values()).items() if count > 1]:
+        what = f"{_listed(shared)} is the router id of several VIPs"
+        faults.append(Fault(f"{CONFIG}: vrids", what, "give each VIP another id"))
     claims = list(_claims(intent, placement, file))
-    found += [*_misplaced(intent, claims), *_apart(intent, claims, file)]
+    faults += [*_invalid_addresses(intent, claims), *_unreachable_vips(intent, claims, file)]
     primary, vrrp = intent.api.address.version, placement.vrrp
-    api = {"router_id": ids["api"], "transport": vrrp.api, "policy": vrrp.policy}
-    ingress = {"router_id": ids["ingress"], "transport": vrrp.ingress}
-    provisioning = {"router_id": ids.get("provisioning")}
-    changes = {
-        "hosts": tuple(_at(host, placement.node_addresses.get(host.name), primary) for host in intent.hosts),
-        "bootstrap": _at(intent.bootstrap, placement.bootstrap.address, primary),
-        "api": intent.api.changed(**api),
-        "ingress": intent.ingress.changed(**ingress),
-        "provisioning": intent.provisioning.changed(**provisioning),
-        "runtime": placement.runtime,
-        "images": placement.images,
-        "media": MediaPlace(address=placement.media.address, port=placement.media.port),
-    }
-    return intent.changed(**changes), found
+    named = placement.node_addresses
+    return intent.changed(
+        hosts=tuple(_with_addresses(host, named.get(host.name), primary) for host in intent.hosts),
+        bootstrap=_with_addresses(intent.bootstrap, placement.bootstrap.address, primary),
+        api=intent.api.changed(router_id=ids["api"], transport=vrrp.api, policy=vrrp.policy),
+        ingress=intent.ingress.changed(router_id=ids["ingress"], transport=vrrp.ingress),
+        provisioning=intent.provisioning.changed(router_id=ids.get("provisioning")),
+        runtime=placement.runtime,
+        images=placement.images,
+        media=MediaAddress(address=placement.media.address, port=placement.media.port),
+    ), faults
 
 
 def _router_ids(intent: Intent, placement: Placement) -> dict[str, int]:
@@ -69,9 +66,9 @@ def _router_ids(intent: Intent, placement: Placement) -> dict[str, int]:
     return {name: getattr(placement.vrids, name) or router_id for name, router_id in derived.items() if router_id}
 
 
-def _at(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:
+def _with_addresses(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:
     """Return the machine with the addresses that an option names, else with its own; the primary family first."""
-    addresses = sorted(named or machine.addresses, key=lambda each: each.version != primary)
+    addresses = sorted(named or machine.addresses, key=lambda address: address.version != primary)
     return machine.changed(addresses=tuple(addresses))
 
 
@@ -92,24 +89,24 @@ def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
             yield Fault("bootstrap.address", what, "keep one of the two")
 
 
-def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[_Placed]:
+def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[AddressClaim]:
     for index, host in enumerate(intent.hosts):
         if given := placement.node_addresses.get(host.name):
             path = f"node_addresses.{host.name}"
             for number, address in enumerate(given):
-                yield _Placed(host.name, CONFIG, f"{path}[{number}]", address)
+                yield AddressClaim(host.name, CONFIG, f"{path}[{number}]", address)
         else:
             path = f"platform.baremetal.hosts[{index}].networkConfig"
-            yield from (_Placed(host.name, file, path, address) for address in host.addresses)
+            yield from (AddressClaim(host.name, file, path, address) for address in host.addresses)
     machine = intent.bootstrap.name
     if given := placement.bootstrap.address:
-        yield from (_Placed(machine, CONFIG, "bootstrap.address", address) for address in given)
+        yield from (AddressClaim(machine, CONFIG, "bootstrap.address", address) for address in given)
     else:
         path = "platform.baremetal.bootstrapExternalStaticIP"
-        yield from (_Placed(machine, file, path, address) for address in intent.bootstrap.addresses)
+        yield from (AddressClaim(machine, file, path, address) for address in intent.bootstrap.addresses)
 
 
-def _misplaced(intent: Intent, claims: list[_Placed]) -> Iterator[Fault]:
+def _invalid_addresses(intent: Intent, claims: list[AddressClaim]) -> Iterator[Fault]:
     """Yield the addresses that are outside the machine network or in use already."""
     networks = list(intent.machine_networks)
     taken = dict.fromkeys(intent.api.addresses, "the API VIP")
@@ -123,46 +120,48 @@ def _misplaced(intent: Intent, claims: list[_Placed]) -> Iterator[Fault]:
         taken.setdefault(address, path)
 
 
-def _apart(intent: Intent, claims: list[_Placed], file: str) -> Iterator[Fault]:
-    """Yield the machines that cannot hold a VIP that they claim, and the VIPs that nobody can hold.
+def _unreachable_vips(intent: Intent, claims: list[AddressClaim], file: str) -> Iterator[Fault]:
+    """Yield the machines that are outside the network of a VIP that they claim, and the VIPs without any machine.
 
     A machine holds a VIP on its interface with an address in the VIP's network.
     """
-    families = [each.version for each in intent.api.addresses]
+    families = [address.version for address in intent.api.addresses]
     for name, vip in (("API", intent.api), ("Ingress", intent.ingress)):
         machines = [server.name for server in intent.servers if vip in intent.vips_of(server.role)]
         if machines and vip is intent.api:
             machines.append(intent.bootstrap.name)
-        for number, (address, home) in enumerate(zip(vip.addresses, vip.networks, strict=True)):
+        for number, (address, network) in enumerate(zip(vip.addresses, vip.networks, strict=True)):
             where = f"{file}: platform.baremetal.{name.lower()}VIPs[{number}]"
-            if machines and home.version not in families:
-                what = f"{address}: nobody can hold it: the machines have addresses of the families of apiVIPs alone"
-                yield Fault(where, what, f"add an API VIP of IPv{home.version}, or remove it")
-            placed = _first_addresses(intent, [each for each in claims if each.machine in machines], home.version)
-            outside = [each for each in placed if each.address not in home]
+            if machines and network.version not in families:
+                what = f"{address}: the machines have no IPv{network.version} address, because apiVIPs has none"
+                yield Fault(where, what, f"add an API VIP of IPv{network.version}, or remove it")
+            own = [claim for claim in claims if claim.machine in machines]
+            outside = [
+                claim for claim in _first_addresses(intent, own, network.version) if claim.address not in network
+            ]
             if outside and len(outside) == len(machines):
-                what = f"{address}: nobody can hold it: no machine that claims it has an address in {home}"
-                yield Fault(where, what, "choose it from the network of these machines, or move them to that network")
+                what = f"{address}: no machine is on this VIP's network {network}"
+                yield Fault(where, what, "choose it from the network of the machines, or move them to that network")
             else:
-                yield from (_outside(each, name, home) for each in outside)
+                yield from (_outside(claim, name, network) for claim in outside)
 
 
-def _outside(claim: _Placed, name: str, home: Network) -> Fault:
-    what = f"{claim.address} is outside {home}, the network of the {name} VIP, which this machine claims"
+def _outside(claim: AddressClaim, name: str, network: Network) -> Fault:
+    what = f"{claim.address} is outside {network}, the network of the {name} VIP, which this machine claims"
     return Fault(f"{claim.source}: {claim.path}", what, "write an address of that network")
 
 
-def _first_addresses(intent: Intent, claims: list[_Placed], version: int) -> list[_Placed]:
+def _first_addresses(intent: Intent, claims: list[AddressClaim], version: int) -> list[AddressClaim]:
     """Return the first address of a family of each machine: that by which keepalived claims a VIP.
 
     An address outside of every machine network has a line already.
     """
     family = [network for network in intent.machine_networks if network.version == version]
-    found = dict[str, _Placed]()
+    first = dict[str, AddressClaim]()
     for claim in claims:
         if in_any(claim.address, family):
-            found.setdefault(claim.machine, claim)
-    return list(found.values())
+            first.setdefault(claim.machine, claim)
+    return list(first.values())
 
 
 def _listed(values: Iterable[object]) -> str:

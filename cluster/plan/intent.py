@@ -1,4 +1,4 @@
-"""Builds the intent of a judged install-config."""
+"""Builds the intent of a valid install-config."""
 
 import hashlib
 from collections.abc import Iterable
@@ -29,15 +29,15 @@ from cluster.values.mac import parse_mac
 from cluster.values.role import Role
 from cluster.values.vrrp import router_ids
 
-UNPLACED = Placement()
+NO_OPTIONS = Placement()
 """The options' defaults."""
 
 
 def intent_of(config: InstallConfig) -> Intent:
-    """Build the intent of a judged config: one without faults, and without anything that `refusals` refuses."""
+    """Build the intent of a config without faults and without anything that `refusals` refuses."""
     bare, name = config.baremetal, config.metadata.name
     base_domain = config.base_domain.removesuffix(".")
-    machine_networks = tuple(networks([each.cidr for each in config.networking.machine_network]))
+    machine_networks = tuple(networks([entry.cidr for entry in config.networking.machine_network]))
     api, ingress = _addresses(bare.api_vips), _addresses(bare.ingress_vips)
     ids, given = router_ids(name), roles(config)
     provisioning = _provisioning(bare, f"{name}.{base_domain}", ids.provisioning)
@@ -45,19 +45,19 @@ def intent_of(config: InstallConfig) -> Intent:
         name=name,
         base_domain=base_domain,
         machine_networks=machine_networks,
-        balancer=Balancer.SITE if user_managed(config) else Balancer.OURS,
+        balancer=Balancer.SITE if user_managed(config) else Balancer.CLUSTER,
         api=ApiVip(
             addresses=api,
-            networks=_homes(api, machine_networks),
+            networks=_networks_of(api, machine_networks),
             router_id=ids.api,
-            transport=UNPLACED.vrrp.api,
-            policy=UNPLACED.vrrp.policy,
+            transport=NO_OPTIONS.vrrp.api,
+            policy=NO_OPTIONS.vrrp.policy,
         ),
         ingress=IngressVip(
             addresses=ingress,
-            networks=_homes(ingress, machine_networks),
+            networks=_networks_of(ingress, machine_networks),
             router_id=ids.ingress,
-            transport=UNPLACED.vrrp.ingress,
+            transport=NO_OPTIONS.vrrp.ingress,
         ),
         provisioning=provisioning,
         hosts=tuple(
@@ -69,9 +69,9 @@ def intent_of(config: InstallConfig) -> Intent:
         },
         bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}", machine_networks),
         topology=topology_of(config.model_dump(mode="json", by_alias=True)),
-        runtime=UNPLACED.runtime,
-        images=UNPLACED.images,
-        media=UNPLACED.media,
+        runtime=NO_OPTIONS.runtime,
+        images=NO_OPTIONS.images,
+        media=NO_OPTIONS.media,
         ntp_servers=bare.additional_ntp_servers,
         libvirt_uri=bare.libvirt_uri,
         bmc_verify_ca=bare.bmc_verify_ca,
@@ -79,7 +79,7 @@ def intent_of(config: InstallConfig) -> Intent:
 
 
 def pools(config: InstallConfig) -> dict[Role, MachinePool]:
-    """Return the pool of each role. A judged config has one pool of compute at most."""
+    """Return the pool of each role. A valid config has at most one pool of compute."""
     return dict([(Role.CONTROL_PLANE, config.control_plane), *((Role.COMPUTE, pool) for pool in config.compute)])
 
 
@@ -96,10 +96,10 @@ def roles(config: InstallConfig) -> list[Role | None]:
     without a role fill up the control plane, then compute.
     """
     hosts, free = config.baremetal.hosts or (), replicas(config)
-    found: list[Role | None] = [None] * len(hosts)
+    assigned: list[Role | None] = [None] * len(hosts)
 
     def take(host: int, wanted: Iterable[Role]) -> None:
-        found[host] = role = next((each for each in wanted if free[each] > 0), None)
+        assigned[host] = role = next((role for role in wanted if free[role] > 0), None)
         if role is not None:
             free[role] -= 1
 
@@ -108,7 +108,7 @@ def roles(config: InstallConfig) -> list[Role | None]:
     for index, host in enumerate(hosts):
         if not host.role:
             take(index, Role)
-    return found
+    return assigned
 
 
 def dhcp_range(bare: BareMetal) -> tuple[Address, Address] | None:
@@ -124,14 +124,14 @@ def _addresses(texts: tuple[str, ...]) -> tuple[Address, ...]:
     return tuple(address for address in map(parse_address, texts) if address is not None)
 
 
-def _homes(vips: tuple[Address, ...], machine_networks: tuple[Network, ...]) -> tuple[Network, ...]:
+def _networks_of(vips: tuple[Address, ...], machine_networks: tuple[Network, ...]) -> tuple[Network, ...]:
     """Return the machine network of each address; the first of its family for one that is elsewhere."""
 
-    def home(vip: Address) -> Network:
+    def network_of(vip: Address) -> Network:
         family = [network for network in machine_networks if network.version == vip.version]
         return next((network for network in family if in_any(vip, [network])), family[0])
 
-    return tuple(map(home, vips))
+    return tuple(map(network_of, vips))
 
 
 def _provisioning(bare: BareMetal, domain: str, router_id: int) -> Provisioning:
@@ -178,19 +178,19 @@ def _host(given: Host, role: Role | None, provisioning: Provisioning, index: int
 
 def _bootstrap(bare: BareMetal, name: str, domain: str, machine_networks: tuple[Network, ...]) -> BootstrapHost:
     static = None
-    # The rules have judged: all three are set or none, and the address is in a machine network.
+    # The rules hold: all three are set or none, and the address is in a machine network.
     given = (
         bare.bootstrap_external_static_ip,
         bare.bootstrap_external_static_gateway,
         bare.bootstrap_external_static_dns,
     )
-    if found := _addresses(given):
-        address, gateway, dns = found
-        (home,) = _homes((address,), machine_networks)
-        static = StaticNetwork(address=address, prefix=home.prefixlen, gateway=gateway, dns=dns)
+    if addresses := _addresses(given):
+        address, gateway, dns = addresses
+        (network,) = _networks_of((address,), machine_networks)
+        static = StaticNetwork(address=address, prefix=network.prefixlen, gateway=gateway, dns=dns)
     return BootstrapHost(
         name=f"{name}-bootstrap",
-        addresses=found[:1],
+        addresses=addresses[:1],
         static=static,
         mac=_mac(bare.external_mac_address, domain),
         bridge=bare.external_bridge,

@@ -13,10 +13,10 @@ from cluster.install_config import Credentials, InstallConfig, may_be_a_secret, 
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.known_options import PULL_SECRET, KnownOptions, known_options
 from cluster.options import BmcOptions, Login, Options, Placement
-from cluster.plan.addresses import CONFIG, place
+from cluster.plan.addresses import CONFIG, assign_addresses
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
-from cluster.plan.refusals import BARE, incomplete, plain_secrets, unsupported
+from cluster.plan.refusals import BARE, incomplete, plain_secrets, secrets_over_http, unsupported
 
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 """Makes NetworkManager's keyfiles from a `networkConfig`, or raises an `OkdBaremetalError` with the reason."""
@@ -25,7 +25,7 @@ KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 def load_intent(
     path: Path, options: Mapping[str, Any] | None = None, *, keyfiles_of: KeyfilesOf | None = None
 ) -> Intent:
-    """Read and judge an install-config, and give its machines the addresses of a stack's options.
+    """Read and check an install-config, and give its machines the addresses of a stack's options.
 
     Args:
         path: The installer's install-config.yaml.
@@ -37,10 +37,10 @@ def load_intent(
         ConfigError: There are faults; it has them all, one line each.
     """
     placement, found = _placement(options or {})
-    config, refused = _judged(path, {}, _none if options is None else may_be_a_secret)
+    config, refused = _checked_config(path, {}, _none if options is None else may_be_a_secret)
     if config is None or found:
         raise ConfigError(*refused, *found)
-    intent, found = place(intent_of(config), placement, str(path))
+    intent, found = assign_addresses(intent_of(config), placement, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
     if found or refused:
         raise ConfigError(*found, *refused)
@@ -48,7 +48,7 @@ def load_intent(
 
 
 def load_bmcs(path: Path, options: Mapping[str, Any]) -> BmcPlan:
-    """Read and judge an install-config, and join it with the options that its BMCs need.
+    """Read and check an install-config, and join it with the options that its BMCs need.
 
     Args:
         path: The installer's install-config.yaml.
@@ -59,14 +59,14 @@ def load_bmcs(path: Path, options: Mapping[str, Any]) -> BmcPlan:
     """
     wanted, found = _bmc_options(options)
     excused = may_be_a_secret if wanted is None else _no_pull_secret
-    config, refused = _judged(path, {} if wanted is None else wanted.bmc_credentials, excused)
+    config, refused = _checked_config(path, {} if wanted is None else wanted.bmc_credentials, excused)
     if config is None or wanted is None:
         raise ConfigError(*refused, *found)
     return BmcPlan(**dict(intent_of(config)), options=wanted)
 
 
-class Judgement(NamedTuple):
-    """The verdict on the two inputs of a plan."""
+class CheckedInputs(NamedTuple):
+    """The two inputs of a plan, and all their faults."""
 
     intent: Intent | None
     """None if the install-config itself is refused."""
@@ -75,10 +75,10 @@ class Judgement(NamedTuple):
     """All that a preview refuses."""
 
 
-def judge(
+def check_inputs(
     path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf, *, plain: Container[str] = ()
-) -> Judgement:
-    """Read, judge and join the two inputs.
+) -> CheckedInputs:
+    """Read, check and join the two inputs.
 
     Args:
         path: The installer's install-config.yaml.
@@ -93,29 +93,29 @@ def judge(
     def excused(fault: Fault) -> bool:
         return has_pull_secret if fault == NO_PULL_SECRET else not known.logins and may_be_a_secret(fault)
 
-    config, refused = _judged(path, known.options.bmc_credentials, excused)
-    found = [*refused, *(each.within(CONFIG) for each in (*plain_secrets(known.options, plain), *known.faults))]
+    config, refused = _checked_config(path, known.options.bmc_credentials, excused)
+    found = [*refused, *(fault.within(CONFIG) for fault in (*plain_secrets(known.options, plain), *known.faults))]
     if config is None:
-        config, _ = _judged(path, {}, may_be_a_secret)  # missing secrets alone hide no other fault
+        config, _ = _checked_config(path, {}, may_be_a_secret)  # a missing secret hides no other fault
     if config is None:
-        return Judgement(None, known, found)
-    intent, misplaced = place(intent_of(config), known.options, str(path))
+        return CheckedInputs(None, known, found)
+    intent, misplaced = assign_addresses(intent_of(config), known.options, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
     lacking = [*misplaced, *(fault.within(CONFIG) for fault in incomplete(intent, known.options))]
     found += [fault for fault in lacking if known.counts(fault.where.removeprefix(f"{CONFIG}: "))]
     found += refused
-    return Judgement(intent, known, found)
+    return CheckedInputs(intent, known, found)
 
 
 def load_plan(
     path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf, *, plain: Container[str] = ()
 ) -> ClusterPlan:
-    """Return the plan of the two inputs; see `judge`.
+    """Return the plan of the two inputs; see `check_inputs`.
 
     Raises:
         ConfigError: There are faults; it has them all, one line each. Nothing was touched.
     """
-    intent, known, faults = judge(path, options, keyfiles_of, plain=plain)
+    intent, known, faults = check_inputs(path, options, keyfiles_of, plain=plain)
     if intent is None or faults:
         raise ConfigError(*faults)
     return ClusterPlan(**dict(intent), options=known.options)
@@ -129,7 +129,7 @@ def _no_pull_secret(fault: Fault) -> bool:
     return fault == NO_PULL_SECRET
 
 
-def _judged(
+def _checked_config(
     path: Path, logins: Mapping[str, Login], excused: Callable[[Fault], bool]
 ) -> tuple[InstallConfig | None, list[Fault]]:
     """Return the config, or its faults without those that are excused."""
@@ -154,23 +154,22 @@ def _placement(options: Mapping[str, Any]) -> tuple[Placement, list[Fault]]:
     try:
         return Options.model_validate(options), []
     except ValidationError as error:
-        absent = {dotted(each["loc"]) for each in error.errors() if each["type"] == "missing"}
+        absent = {dotted(detail["loc"]) for detail in error.errors() if detail["type"] == "missing"}
         found = [fault.within(CONFIG) for fault in shape_faults(error, Options) if fault.where not in absent]
     return Placement() if found else Placement.model_validate(options), found
 
 
 def _with_keyfiles(intent: Intent, file: str, keyfiles_of: KeyfilesOf | None) -> tuple[Intent, list[Fault]]:
-    """Return the intent with the keyfiles of each host's `networkConfig`, and the faults of those that fail."""
-    hosts, found = [], list[Fault]()
+    """Return the intent with the keyfiles of each host's `networkConfig`, and the faults of `networkConfig`."""
+    if keyfiles_of is None:
+        return intent, []
+    hosts, faults = [], list[Fault]()
     for index, host in enumerate(intent.hosts):
-        if keyfiles_of and host.network_config is not None:
-            try:
-                host = host.changed(keyfiles=keyfiles_of(host.network_config))  # noqa: PLW2901
-            except OkdBaremetalError as error:
-                found.append(error.fault.within(f"{file}: {BARE}.hosts[{index}].networkConfig"))
-        if host.role and host.fetches_installer and any(keyfile.secret for keyfile in host.keyfiles):
-            what = "holds a secret, and a host that boots from the network would get it over plain HTTP"
-            fix = f"set bmc.address to {host.bmc.url.instead}, or remove the secret"
-            found.append(Fault(f"{file}: {BARE}.hosts[{index}].networkConfig", what, fix))
-        hosts.append(host)
-    return intent.changed(hosts=tuple(hosts)), found
+        keyfiles: tuple[Keyfile, ...] = ()
+        try:
+            keyfiles = () if host.network_config is None else keyfiles_of(host.network_config)
+        except OkdBaremetalError as error:
+            faults.append(error.fault.within(f"{file}: {BARE}.hosts[{index}].networkConfig"))
+        hosts.append(host.changed(keyfiles=keyfiles))
+    intent = intent.changed(hosts=tuple(hosts))
+    return intent, faults + [fault.within(file) for fault in secrets_over_http(intent)]

@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field, SecretStr
 
 from base.spec import Model
 from cluster.install_config.platform import MANAGED, RootDeviceHints
-from cluster.options import BmcOptions, Images, MediaPlace, Options, Runtime, Transport
+from cluster.options import BmcOptions, Images, MediaAddress, Options, Runtime, Transport
 from cluster.values.address import Address, Network
 from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
@@ -200,7 +200,7 @@ class Intent(Planned):
     """The values that decide what a payload contains; see `topology_of`."""
     runtime: Runtime
     images: Images
-    media: MediaPlace
+    media: MediaAddress
     ntp_servers: tuple[str, ...]
     """Addresses and names of the time servers of all machines. Empty: the machines keep those of their image."""
     libvirt_uri: str
@@ -217,7 +217,7 @@ class Intent(Planned):
         """The addresses that the site's DNS must answer, by name."""
         api, ingress = self.api.addresses, self.ingress.addresses
         # With a balancer of ours, a server's first boot asks the API VIP itself for api-int.
-        names = ("api",) if self.balancer is Balancer.OURS else ("api", "api-int")
+        names = ("api",) if self.balancer is Balancer.CLUSTER else ("api", "api-int")
         return {**{f"{name}.{self.domain}": api for name in names}, f"*.apps.{self.domain}": ingress}
 
     @property

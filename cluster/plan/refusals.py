@@ -1,4 +1,4 @@
-"""All refusals: settings of a valid install-config that this release cannot install, and options that are missing.
+"""Settings of a valid install-config that this release cannot install, and options that are missing.
 
 The command line and the program use the same functions.
 """
@@ -35,13 +35,12 @@ class Missing(Fault):
 
 def beyond_this_release(reading: Reading) -> list[Fault]:
     """Return each setting of a file that this release cannot install, except where the installer refuses the file."""
-    found = unsupported(reading.config)
     refused = {fault.where for fault in reading.faults}
 
-    def is_ours(where: str) -> bool:
+    def is_known(where: str) -> bool:
         return where not in refused and not any(below(where, path) for path in reading.muted)
 
-    return [fault for fault in found if is_ours(fault.where)]
+    return [fault for fault in unsupported(reading.config) if is_known(fault.where)]
 
 
 def unsupported(config: InstallConfig) -> Iterator[Fault]:
@@ -56,13 +55,13 @@ def missing(intent: Intent) -> list[Missing]:
 
     An address per machine and family of the API VIP; that of the media server, which machines lead boots to; images.
     """
-    found = [each for server in intent.servers for each in _addresses(intent, server)]
-    return [*found, *_addresses(intent, intent.bootstrap), *_media(intent), *_images(intent)]
+    of_servers = [value for server in intent.servers for value in _addresses(intent, server)]
+    return [*of_servers, *_addresses(intent, intent.bootstrap), *_media(intent), *_images(intent)]
 
 
 def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     """Yield the options that `up` needs and that are missing or contradictory."""
-    yield from (each for each in missing(intent) if each.where != MEDIA)  # see _no_boot_server
+    yield from (value for value in missing(intent) if value.where != MEDIA)  # see _no_boot_server
     yield from _consents(intent, options)
     yield from _reinstalls(intent, options)
     yield from _base_of_the_bootstrap(options)
@@ -82,8 +81,17 @@ def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
     """Yield the option that leaves the hosts that boot from the network without this program's server."""
     hosts = [server.name for server in intent.servers if server.fetches_installer]
     if hosts and media.url:
-        what = f"a web server, and this program itself serves hosts that boot from the network: {', '.join(hosts)}"
+        what = f"a web server, but only this program serves hosts that boot from the network: {', '.join(hosts)}"
         yield Fault("media.url", what, "name media.address instead")
+
+
+def secrets_over_http(intent: Intent) -> Iterator[Fault]:
+    """Yield the hosts whose `networkConfig` holds a secret that they would fetch over plain HTTP."""
+    for index, host in enumerate(intent.hosts):
+        if host.role and host.fetches_installer and any(keyfile.secret for keyfile in host.keyfiles):
+            what = "holds a secret, and a host that boots from the network would get it over plain HTTP"
+            fix = f"set bmc.address to {host.bmc.url.instead}, or remove the secret"
+            yield Fault(f"{BARE}.hosts[{index}].networkConfig", what, fix)
 
 
 def plain_secrets(options: Options, plain: Container[str]) -> Iterator[Fault]:
@@ -91,11 +99,11 @@ def plain_secrets(options: Options, plain: Container[str]) -> Iterator[Fault]:
     texts = (PULL_SECRET, options.pull_secret, pull_secret.SET), (NOTIFY_URL, options.notify_url, web_hook.SET)
     for name, secret, command in texts:
         if name in plain and secret:
-            what = "in plain text, and would be so in each commit of the stack's file"
+            what = "it is in plain text, as it would be in each commit of the stack's file"
             yield Fault(name, what, f"set it with `{command}`")
     if LOGINS in plain and options.bmc_credentials:
         fix = f"set each password with `pulumi config set --secret --path '{LOGINS}.<host>.password'`"
-        yield Fault(LOGINS, "in plain text, and would be so in the state as well", fix)
+        yield Fault(LOGINS, "they are in plain text, as they would be in the state", fix)
 
 
 def option_of(machine: Server | BootstrapHost) -> str:
@@ -104,7 +112,7 @@ def option_of(machine: Server | BootstrapHost) -> str:
 
 
 def _networks(config: InstallConfig) -> Iterator[Fault]:
-    yield from _homeless(config)
+    yield from _vip_families(config)
     if config.baremetal.provisioning_network != DISABLED:
         yield from _provisioning(config)
 
@@ -112,7 +120,7 @@ def _networks(config: InstallConfig) -> Iterator[Fault]:
 def _provisioning(config: InstallConfig) -> Iterator[Fault]:
     bare, cidr = config.baremetal, parse_cidr(config.baremetal.provisioning_network_cidr)
     if cidr and cidr.version == IPV6:
-        what = f"{cidr}: hosts boot from the network by IPv4 alone"
+        what = f"{cidr}: network boot supports IPv4 only"
         fix = f"write a network of IPv4, or provisioningNetwork: {DISABLED}"
         yield Fault(f"{BARE}.provisioningNetworkCIDR", what, fix)
     if bare.provisioning_network != MANAGED:
@@ -126,9 +134,9 @@ def _provisioning(config: InstallConfig) -> Iterator[Fault]:
         yield Fault(f"{BARE}.provisioningDHCPRange", what, "write a longer one: each host has its own address there")
 
 
-def _homeless(config: InstallConfig) -> Iterator[Fault]:
+def _vip_families(config: InstallConfig) -> Iterator[Fault]:
     """Yield the addresses of the site's balancer of whose family no machine has an address."""
-    families = {each.version for each in networks([each.cidr for each in config.networking.machine_network])}
+    families = {network.version for network in networks([entry.cidr for entry in config.networking.machine_network])}
     vips = {"apiVIPs": config.baremetal.api_vips, "ingressVIPs": config.baremetal.ingress_vips}
     for key, texts in vips.items():
         for index, text in enumerate(texts):
@@ -145,7 +153,7 @@ def _pools(config: InstallConfig) -> Iterator[Fault]:
             fix = f"write {' or '.join(Architecture)}"
             yield Fault(f"{path}.architecture", f"{pool.architecture}: not supported yet", fix)
     if config.control_plane.fencing is not None:
-        what = "two hosts have no majority of etcd without Pacemaker, and this program knows none but etcd's own"
+        what = "two hosts have no majority of etcd without Pacemaker, which this program does not install"
         yield Fault("controlPlane.fencing", what, "remove it, and have one host or three")
     if config.arbiter is not None:
         what = "its hosts boot from an arbiter.ign, and this program installs two roles, control plane and compute"
@@ -169,7 +177,7 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
             what = "arbiter: this program does not install one"
             yield Fault(f"{BARE}.hosts[{index}].role", what, "write master or worker")
         if role and host.boot_mode == "legacy" and architectures[role] == Architecture.ARM64:
-            what = "legacy: servers of arm64 have no firmware but UEFI"
+            what = "legacy: servers of arm64 have only UEFI firmware"
             yield Fault(f"{BARE}.hosts[{index}].bootMode", what, "write UEFI")
 
 
@@ -193,13 +201,13 @@ def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Miss
     named = {address.version for address in machine.addresses}
     for vip in intent.api.addresses:
         if vip.version not in named:
-            fix = f"name the one that DHCP reserves for {card}"
+            fix = f"name the address that DHCP reserves for {card}"
             yield Missing(option_of(machine), f"no IPv{vip.version} address", fix, vip.version)
 
 
 def _media(intent: Intent) -> Iterator[Missing]:
     if intent.serves_boots and intent.media.address is None:
-        what = "missing, and servers boot from the network, by what this program serves there"
+        what = "missing, and this program serves the files of network boot there"
         yield Missing(MEDIA, what, "name the address of this machine", intent.api.address.version)
 
 
@@ -211,7 +219,7 @@ def _images(intent: Intent) -> Iterator[Missing]:
         what = "missing, and so are images.keepalived, images.haproxy and images.coredns"
         yield Missing("images.release", what, fix)
     elif intent.serves_boots:
-        what = "missing, and no other option names an image of dnsmasq, which servers boot by from the network"
+        what = "missing, and no other option names an image of dnsmasq, which network boot needs"
         yield Missing("images.release", what, f"{fix}, and remove the other images")
 
 

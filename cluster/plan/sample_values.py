@@ -23,27 +23,28 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
     Raises:
         ConfigError: A machine network has too few free addresses.
     """
-    homes: dict[int, Network] = {network.version: network for network in intent.api.networks}
-    free = {version: _free(intent, network) for version, network in homes.items()}
+    networks: dict[int, Network] = {network.version: network for network in intent.api.networks}
+    free = {version: _free(intent, network) for version, network in networks.items()}
     made = dict[Missing, str]()
     new = dict[str, list[Address]]()
-    for each in missing(intent):
-        if each.version is None:
-            made[each] = RELEASE
+    for value in missing(intent):
+        if value.version is None:
+            made[value] = RELEASE
             continue
-        address = next(free[each.version], None)
+        address = next(free[value.version], None)
         if address is None:
-            what = f"{homes[each.version]} has no free address for a sample"
-            raise ConfigError(Fault(each.where, what, "name the address"))
-        made[each] = str(address)
-        new.setdefault(each.where, []).append(address)
-    changes = {
-        "hosts": tuple(_host(host, new, list(homes)) for host in intent.hosts),
-        "bootstrap": _with(intent.bootstrap, new, list(homes)),
-        "images": Images(release=RELEASE) if RELEASE in made.values() else intent.images,
-        "media": intent.media.changed(address=new[MEDIA][0]) if MEDIA in new else intent.media,
-    }
-    return intent.changed(**changes), made
+            what = f"{networks[value.version]} has no free address for a sample"
+            raise ConfigError(Fault(value.where, what, "name the address"))
+        made[value] = str(address)
+        new.setdefault(value.where, []).append(address)
+    families = list(networks)
+    with_samples = intent.changed(
+        hosts=tuple(_host(host, new, families) for host in intent.hosts),
+        bootstrap=_with(intent.bootstrap, new, families),
+        images=Images(release=RELEASE) if RELEASE in made.values() else intent.images,
+        media=intent.media.changed(address=new[MEDIA][0]) if MEDIA in new else intent.media,
+    )
+    return with_samples, made
 
 
 def _host(host: PlannedHost, new: dict[str, list[Address]], families: list[int]) -> PlannedHost:
@@ -53,7 +54,7 @@ def _host(host: PlannedHost, new: dict[str, list[Address]], families: list[int])
 def _with(machine: M, new: dict[str, list[Address]], families: list[int]) -> M:
     """Return the machine with its new addresses, in the order of `families`: the primary family first."""
     addresses = (*machine.addresses, *new.get(option_of(machine), ()))
-    ordered = sorted(addresses, key=lambda each: each.version != families[0])
+    ordered = sorted(addresses, key=lambda value: value.version != families[0])
     return machine.changed(addresses=tuple(ordered))
 
 

@@ -36,7 +36,7 @@ def static_addresses(
 
 def _interfaces(network_config: dict[str, Any] | None) -> list[dict[str, Any]]:
     listed = (network_config or {}).get("interfaces")
-    return [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []
+    return [interface for interface in listed if isinstance(interface, dict)] if isinstance(listed, list) else []
 
 
 def _of(interface: dict[str, Any]) -> tuple[Address, ...]:
@@ -48,7 +48,7 @@ def _of_family(settings: object) -> Iterator[Address]:
     if not isinstance(settings, dict) or not settings.get("enabled", True):
         return
     listed = settings.get("address")
-    for each in listed if isinstance(listed, list) else ():
-        address = parse_address(str(each.get("ip", ""))) if isinstance(each, dict) else None
+    for entry in listed if isinstance(listed, list) else ():
+        address = parse_address(str(entry.get("ip", ""))) if isinstance(entry, dict) else None
         if address is not None and not address.is_link_local:
             yield address

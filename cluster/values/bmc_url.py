@@ -168,7 +168,7 @@ def parse_redfish_url(address: str) -> BmcUrl:
         if error.family not in PXE_ONLY:
             raise
         fix = f"use redfish, if the BMC has that, or {INSTEAD}"
-        raise BmcUrlError(f"{error.family}: this program speaks Redfish alone", fix=fix) from None
+        raise BmcUrlError(f"{error.family}: this program speaks only Redfish", fix=fix) from None
     return replace(found, url=address)
 
 

@@ -83,4 +83,4 @@ def router_ids(cluster_name: str) -> RouterIds:
 
 def free_router_ids(taken: Collection[int]) -> list[int]:
     """Return the router ids that are not taken, lowest first."""
-    return [each for each in range(1, HIGHEST_ROUTER_ID + 1) if each not in taken]
+    return [router_id for router_id in range(1, HIGHEST_ROUTER_ID + 1) if router_id not in taken]

@@ -40,7 +40,7 @@ EXPECTED_PREVIEW = {
 FROM_ISO = "installing from ISO"
 """Steps of an installation in the log."""
 BOOTED_BY = " s: booted by "
-PROOFS = {Balancer.OURS: Proofs, Balancer.SITE: BalancerProofs}
+PROOFS = {Balancer.CLUSTER: Proofs, Balancer.SITE: BalancerProofs}
 """By balancer: the proofs of which machine serves."""
 TEMPLATE_OF_ALL_ROLES = "common/okd-coredns.sh.j2"
 """A template that is rendered for each role."""

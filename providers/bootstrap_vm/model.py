@@ -63,7 +63,7 @@ class BootstrapVmSpec(Spec):
     memory_mib: Annotated[int, BUILT_FROM]
     vcpus: Annotated[int, BUILT_FROM]
     emulated: Annotated[bool, BUILT_FROM]
-    balancer: Balancer = Balancer.OURS
+    balancer: Balancer = Balancer.CLUSTER
     vip: str
     """The address that only this VM may have before the handoff: the API VIP; its own where the site balances."""
     nodes: tuple[str, ...]
@@ -98,7 +98,7 @@ class BootstrapVmSpec(Spec):
             vcpus=options.bootstrap.vcpus,
             emulated=options.bootstrap.emulated,
             balancer=plan.balancer,
-            vip=str(plan.api.address if plan.balancer is Balancer.OURS else plan.bootstrap.address),
+            vip=str(plan.api.address if plan.balancer is Balancer.CLUSTER else plan.bootstrap.address),
             nodes=tuple(str(server.address) for server in plan.control_plane),
             stack=stack,
             payload_sha256=options.payload.bootstrap,
@@ -110,7 +110,7 @@ class BootstrapVmSpec(Spec):
     @property
     def claim(self) -> str:
         """What `vip` is, for messages."""
-        return "API VIP" if self.balancer is Balancer.OURS else "address of the bootstrap VM"
+        return "API VIP" if self.balancer is Balancer.CLUSTER else "address of the bootstrap VM"
 
     @property
     def build(self) -> str:

@@ -70,7 +70,7 @@ class NetworkPreflightSpec(Spec):
     phase: Phase
     domain: str
     """Domain of the cluster."""
-    balancer: Balancer = Balancer.OURS
+    balancer: Balancer = Balancer.CLUSTER
     """If it is the site's, the VIPs are its addresses, and no machine of the cluster holds them."""
     api: VipClaim
     ingress: VipClaim

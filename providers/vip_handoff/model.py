@@ -19,7 +19,7 @@ class VipHandoffSpec(Spec):
 
     phase: Phase
     import_production: bool = False
-    balancer: Balancer = Balancer.OURS
+    balancer: Balancer = Balancer.CLUSTER
     vips: tuple[str, ...]
     """One, or one of each family; they move together. With a balancer of the site, its addresses."""
     domain: str
@@ -69,7 +69,7 @@ class VipHandoffSpec(Spec):
     @property
     def where(self) -> str:
         """Place of a fault, for messages."""
-        what = "API VIP" if self.balancer is Balancer.OURS else "the site's balancer"
+        what = "API VIP" if self.balancer is Balancer.CLUSTER else "the site's balancer"
         return f"{what} {' and '.join(self.vips)}"
 
 

@@ -244,4 +244,4 @@ SITE = {
 }
 """With a balancer of the site the handoff sends no words: the balancer leaves the bootstrap by its health checks."""
 
-TABLES = {Balancer.OURS: TABLE, Balancer.SITE: SITE}
+TABLES = {Balancer.CLUSTER: TABLE, Balancer.SITE: SITE}

@@ -12,7 +12,7 @@ from wires.segment.vip_holder import vip_holder
 SITE_BALANCER = "the site's balancer"
 """Name in place of a holder."""
 FIX = {
-    Balancer.OURS: "look at the routers and keepalived there",
+    Balancer.CLUSTER: "look at the routers and keepalived there",
     Balancer.SITE: f"look at the routers, and at the backends of {SITE_BALANCER} on 443",
 }
 
@@ -29,7 +29,7 @@ class VipHeldEngine:
     """Returns why no router serves at an address; None if one does."""
     clock: Clock
     report: Report
-    balancer: Balancer = Balancer.OURS
+    balancer: Balancer = Balancer.CLUSTER
 
     def holder(self) -> tuple[str | None, list[str]]:
         """Return the one machine that holds the VIP, or None, and every MAC that answers it."""

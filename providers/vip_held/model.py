@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 class VipHeldSpec(Spec):
     """A VIP, and the machines that may hold it."""
 
-    balancer: Balancer = Balancer.OURS
+    balancer: Balancer = Balancer.CLUSTER
     """If it is the site's, the VIP is its address, and no machine of the cluster holds it."""
     vip: str
     nodes: dict[str, str]

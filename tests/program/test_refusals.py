@@ -91,19 +91,19 @@ def test_a_lost_state_can_be_imported() -> None:
         pytest.param({"node_addresses": {}}, "config: node_addresses.okd-master-0: no IPv4 address", id="addresses"),
         pytest.param(
             {"bmc_credentials": {"okd-master-0": {"username": "root", "password": "hunter2"}}, "secret": ()},
-            "config: bmc_credentials: in plain text, and would be so in the state as well. Fix: set each password "
+            "config: bmc_credentials: they are in plain text, as they would be in the state. Fix: set each password "
             "with `pulumi config set --secret --path 'bmc_credentials.<host>.password'`",
             id="password-in-the-clear",
         ),
         pytest.param(
             {"pull_secret": '{"auths": {"a.test": {"auth": "hunter2"}}}', "secret": ()},
-            "config: pull_secret: in plain text, and would be so in each commit of the stack's file. Fix: set it "
+            "config: pull_secret: it is in plain text, as it would be in each commit of the stack's file. Fix: set it "
             "with `pulumi config set --secret pull_secret <FILE`",
             id="pull-secret-in-the-clear",
         ),
         pytest.param(
             {"notify_url": "https://chat.test/hunter2", "secret": ()},
-            "config: notify_url: in plain text, and would be so in each commit of the stack's file. Fix: set it "
+            "config: notify_url: it is in plain text, as it would be in each commit of the stack's file. Fix: set it "
             "with `pulumi config set --secret notify_url <FILE`",
             id="web-hook-in-the-clear",
         ),

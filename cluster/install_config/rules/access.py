@@ -194,10 +194,12 @@ def _no_proxy(config: InstallConfig) -> Iterator[Fault]:
     if " " in text:
         fix = "separate names, addresses and networks with commas only"
         yield Fault("proxy.noProxy", "has blanks", fix)
-    for each in map(str.strip, text.split(",")):
-        domain = each.removeprefix(".").removesuffix(".")
-        if dns_fault(domain) and parse_address(each) is None and parse_cidr(each) is None:
-            what = f"{each} is not a domain, address or network" if each else "an element between two commas is empty"
+    for entry in map(str.strip, text.split(",")):
+        domain = entry.removeprefix(".").removesuffix(".")
+        if dns_fault(domain) and parse_address(entry) is None and parse_cidr(entry) is None:
+            what = (
+                f"{entry} is not a domain, address or network" if entry else "an element between two commas is empty"
+            )
             yield Fault("proxy.noProxy", what, "write .example.com for all names below a domain, without wildcards")
 
 
@@ -211,10 +213,10 @@ def _image_sources(config: InstallConfig) -> Iterator[Fault]:
         "imageDigestSources": config.image_digest_sources,
     }
     for key, sources in by_key.items():
-        for index, each in enumerate(sources):
+        for index, source in enumerate(sources):
             at = f"{key}[{index}]"
-            mirrors = {f"{at}.mirrors[{number}]": mirror for number, mirror in enumerate(each.mirrors)}
-            for path, name in {f"{at}.source": each.source, **mirrors}.items():
+            mirrors = {f"{at}.mirrors[{number}]": mirror for number, mirror in enumerate(source.mirrors)}
+            for path, name in {f"{at}.source": source.source, **mirrors}.items():
                 if fault := _repository_fault(name):
                     yield fault.within(path)
 

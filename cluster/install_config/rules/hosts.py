@@ -27,7 +27,7 @@ def _missing(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _counts(config: InstallConfig) -> Iterator[Fault]:
-    """Judge the number of hosts per role. Hosts without a role fill the free places, in the order of `ROLES`."""
+    """Check the number of hosts per role. Hosts without a role fill the free places, in the order of `ROLES`."""
     if config.baremetal.hosts is None:
         return
     hosts = config.baremetal.hosts
@@ -144,8 +144,8 @@ def _wanted(config: InstallConfig) -> dict[str, tuple[str, int]]:
     """Return by role the path of the setting that gives the number of hosts, and that number."""
     arbiters = config.arbiter.replicas or 0 if config.arbiter else 0
     # With a pool of another name (refused elsewhere) the number is unknown: the pool of workers may be a default.
-    judged = config.compute if all(pool.name == "worker" for pool in config.compute) else ()
-    workers = sum(pool.replicas or 0 for pool in judged)
+    checked = config.compute if all(pool.name == "worker" for pool in config.compute) else ()
+    workers = sum(pool.replicas or 0 for pool in checked)
     counts = (
         ("controlPlane.replicas", config.control_plane.replicas or 0),
         ("arbiter.replicas", arbiters),

@@ -40,16 +40,16 @@ class _Entry(NamedTuple):
 def lists(networking: Networking) -> dict[str, tuple[str, ...]]:
     """Return the three lists of networks by key, as texts."""
     return {
-        "machineNetwork": tuple(each.cidr for each in networking.machine_network),
+        "machineNetwork": tuple(entry.cidr for entry in networking.machine_network),
         "serviceNetwork": networking.service_network,
-        "clusterNetwork": tuple(each.cidr for each in networking.cluster_network),
+        "clusterNetwork": tuple(entry.cidr for entry in networking.cluster_network),
     }
 
 
 def versions(texts: tuple[str, ...]) -> list[int]:
     """Return the IP version of each network; an empty list if any text is not a network."""
     parsed = networks(list(texts))
-    return [each.version for each in parsed] if len(parsed) == len(texts) else []
+    return [cidr.version for cidr in parsed] if len(parsed) == len(texts) else []
 
 
 def _network_type(config: InstallConfig) -> Iterator[Fault]:
@@ -89,7 +89,7 @@ def _clear_of_ovn(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _families(config: InstallConfig) -> Iterator[Fault]:
-    """Judge the families of all lists. The service networks determine the families of the cluster."""
+    """Check the families of all lists. The service networks determine the families of the cluster."""
     by_list = lists(config.networking)
     services = by_list["serviceNetwork"]
     wanted = versions(services)
@@ -106,16 +106,16 @@ def _families(config: InstallConfig) -> Iterator[Fault]:
 def _host_prefixes(config: InstallConfig) -> Iterator[Fault]:
     networking = config.networking
     previous: int | None = None
-    for index, each in enumerate(networking.cluster_network):
-        cidr = parse_cidr(each.cidr)
-        if cidr is None or _fault(each.cidr):
+    for index, entry in enumerate(networking.cluster_network):
+        cidr = parse_cidr(entry.cidr)
+        if cidr is None or _fault(entry.cidr):
             continue
         # Only with other network types the prefix is optional.
-        judged = networking.network_type == OVN or each.host_prefix != 0
-        if judged and (fault := _host_prefix_fault(cidr, each.host_prefix, previous)):
+        checked = networking.network_type == OVN or entry.host_prefix != 0
+        if checked and (fault := _host_prefix_fault(cidr, entry.host_prefix, previous)):
             yield fault.within(f"networking.clusterNetwork[{index}].hostPrefix")
         elif cidr.version == IPV4:
-            previous = each.host_prefix
+            previous = entry.host_prefix
 
 
 def _mtu(config: InstallConfig) -> Iterator[Fault]:
@@ -148,7 +148,7 @@ def _good(networking: Networking) -> list[tuple[_Entry, Network]]:
 
 def _overlapped(network: Network, others: list[tuple[_Entry, Network]]) -> str:
     """Return the names of other entries that overlap a network."""
-    return ", ".join(f"{each.name} ({each.text})" for each, other in others if overlap(network, other))
+    return ", ".join(f"{entry.name} ({entry.text})" for entry, other in others if overlap(network, other))
 
 
 def _fault(text: str) -> Fault | None:
@@ -216,10 +216,10 @@ def _join_fault(networking: Networking, text: str) -> Fault | None:
 def _nodes(networking: Networking) -> int:
     """Return how many nodes the IPv4 cluster networks with valid host prefixes have room for."""
     nodes = 0
-    for each in networking.cluster_network:
-        for network in networks([each.cidr]):
-            if network.version == IPV4 and network.prefixlen <= each.host_prefix <= network.max_prefixlen:
-                nodes += 1 << (each.host_prefix - network.prefixlen)
+    for entry in networking.cluster_network:
+        for network in networks([entry.cidr]):
+            if network.version == IPV4 and network.prefixlen <= entry.host_prefix <= network.max_prefixlen:
+                nodes += 1 << (entry.host_prefix - network.prefixlen)
     return nodes
 
 

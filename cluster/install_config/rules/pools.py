@@ -93,7 +93,11 @@ def _mixed_architectures(config: InstallConfig) -> Iterator[Fault]:
     control_plane = config.control_plane.architecture
     for index, pool in enumerate(config.compute):
         pair = (control_plane, pool.architecture)
-        if pair != MIXED and control_plane != pool.architecture and all(each in ARCHITECTURES for each in pair):
+        if (
+            pair != MIXED
+            and control_plane != pool.architecture
+            and all(architecture in ARCHITECTURES for architecture in pair)
+        ):
             what = f"{pool.architecture} cannot be mixed with the control plane's {control_plane}"
             yield Fault(f"compute[{index}].architecture", what, f"write {control_plane}, or arm64 beside amd64")
 
@@ -125,10 +129,10 @@ def _no_settings(path: str, settings: Any) -> Iterator[Fault]:
 def _disks(config: InstallConfig) -> Iterator[Fault]:
     for pool in _pools(config):
         before: list[_Disk] = []
-        for index, each in enumerate(pool.machines.disk_setup):
+        for index, setup in enumerate(pool.machines.disk_setup):
             path = f"{pool.path}.diskSetup[{index}]"
-            kind = str(each.get("type", ""))
-            settings = each.get(DISKS.get(kind, ""))
+            kind = str(setup.get("type", ""))
+            settings = setup.get(DISKS.get(kind, ""))
             if kind not in DISKS:
                 what = f"{kind} is unknown" if kind else "missing"
                 yield Fault(f"{path}.type", what, f"write one of {', '.join(DISKS)}")
@@ -193,34 +197,34 @@ def _fencing_count(config: InstallConfig) -> Iterator[Fault]:
 
 def _fencing_credentials(config: InstallConfig) -> Iterator[Fault]:
     credentials = _credentials(config)
-    for index, each in enumerate(credentials):
+    for index, entry in enumerate(credentials):
         path = f"{CREDENTIALS}[{index}]"
         for key, value in (
-            ("hostName", each.host_name or each.mac_address),
-            ("username", each.username.get_secret_value()),
-            ("password", each.password.get_secret_value()),
-            ("address", each.address),
+            ("hostName", entry.host_name or entry.mac_address),
+            ("username", entry.username.get_secret_value()),
+            ("password", entry.password.get_secret_value()),
+            ("address", entry.address),
         ):
             if not value:
                 named = "write it, or macAddress: fencing identifies a host by one of both"
                 fix = named if key == "hostName" else "write it: fencing needs the BMC of each host"
                 yield Fault(f"{path}.{key}", "missing", fix)
-        if each.mac_address and (fault := mac_fault(each.mac_address)):
+        if entry.mac_address and (fault := mac_fault(entry.mac_address)):
             yield fault.within(f"{path}.macAddress")
-        if each.certificate_verification not in ("", *SWITCH):
-            what = f"{each.certificate_verification} is unknown"
+        if entry.certificate_verification not in ("", *SWITCH):
+            what = f"{entry.certificate_verification} is unknown"
             yield Fault(f"{path}.certificateVerification", what, f"write {' or '.join(SWITCH)}")
-        if fault := _address_fault(each.address):
+        if fault := _address_fault(entry.address):
             yield fault.within(f"{path}.address")
-        yield from _repeated(path, each, credentials[:index])
+        yield from _repeated(path, entry, credentials[:index])
 
 
-def _repeated(path: str, each: FencingCredential, before: tuple[FencingCredential, ...]) -> Iterator[Fault]:
+def _repeated(path: str, entry: FencingCredential, before: tuple[FencingCredential, ...]) -> Iterator[Fault]:
     """Yield repeated values, without quoting them: an address may hold a password."""
     for key, value, others in (
-        ("hostName", each.host_name, [other.host_name for other in before]),
-        ("macAddress", parse_mac(each.mac_address), [parse_mac(other.mac_address) for other in before]),
-        ("address", each.address, [other.address for other in before]),
+        ("hostName", entry.host_name, [other.host_name for other in before]),
+        ("macAddress", parse_mac(entry.mac_address), [parse_mac(other.mac_address) for other in before]),
+        ("address", entry.address, [other.address for other in before]),
     ):
         if value and value in others:
             yield Fault(f"{path}.{key}", f"credentials[{others.index(value)}] has the same", "give each host its own")

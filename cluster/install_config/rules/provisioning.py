@@ -25,7 +25,7 @@ from cluster.values.mac import mac_fault, parse_mac
 DNSMASQ_PREFIX = 64
 """dnsmasq serves no larger IPv6 network."""
 SHA256_LENGTH = 64
-NO_ADDRESS = Fault("", "is not an IP address", "write one alone, for example 192.168.111.5")
+NO_ADDRESS = Fault("", "is not an IP address", "write only an address, for example 192.168.111.5")
 
 
 def _mode(config: InstallConfig) -> Iterator[Fault]:
@@ -126,7 +126,7 @@ def _network_fault(config: InstallConfig, cidr: Interface) -> Fault | None:
         return None
     if cidr.ip != network.network_address:
         return Fault("", "has host bits set", f"write {network}")
-    if shared := [str(each) for each in _machine_networks(config) if overlap(each, network)]:
+    if shared := [str(other) for other in _machine_networks(config) if overlap(other, network)]:
         return Fault("", f"overlaps the machine network {', '.join(shared)}", "choose a network of its own")
     if bare.provisioning_network == MANAGED and network.version == IPV6 and network.prefixlen < DNSMASQ_PREFIX:
         return Fault("", "is larger than dnsmasq can serve", f"write /{DNSMASQ_PREFIX} or a longer prefix")
@@ -148,7 +148,7 @@ def _place_fault(config: InstallConfig, address: Address) -> Fault | None:
     if not in_any(address, [network]):
         return Fault("", f"is outside the provisioning network {network}", "choose an address from it")
     if bare.provisioning_dhcp_range and not _range_fault(config):
-        start, end = (int(each) for each in _ends(bare.provisioning_dhcp_range))
+        start, end = (int(end) for end in _ends(bare.provisioning_dhcp_range))
         if start <= int(address) <= end:
             what = f"is in provisioningDHCPRange {bare.provisioning_dhcp_range}"
             return Fault("", what, "choose an address outside it")
@@ -181,7 +181,7 @@ def _range_fault(config: InstallConfig) -> Fault | None:
     if not len(text.split(",")) == len(ends) == 2:  # noqa: PLR2004
         return Fault("", "is not a range", "write <first address>,<last address> without a space")
     network = _network(config)
-    if network and (outside := [str(each) for each in ends if not in_any(each, [network])]):
+    if network and (outside := [str(end) for end in ends if not in_any(end, [network])]):
         what = f"is not in the provisioning network {network}: {', '.join(outside)} is outside"
         return Fault("", what, "choose from it")
     start, end = ends

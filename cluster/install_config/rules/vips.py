@@ -33,17 +33,17 @@ def _counts(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _syntax(config: InstallConfig) -> Iterator[Fault]:
-    for vips in _judged(config).values():
+    for vips in _written_vips(config).values():
         for vip in vips:
             if vip.address is None:
                 what = f"{vip.text} is not an IP address" if vip.text else "missing"
-                yield Fault(_path(vip.name), what, "write an address alone, for example 192.168.111.5")
+                yield Fault(_path(vip.name), what, "write only an address, for example 192.168.111.5")
 
 
-def _apart(config: InstallConfig) -> Iterator[Fault]:
+def _vips_differ(config: InstallConfig) -> Iterator[Fault]:
     if user_managed(config):
         return
-    vips = _judged(config)
+    vips = _written_vips(config)
     for api in vips["apiVIPs"]:
         for ingress in vips["ingressVIPs"]:
             if api.address is not None and api.address == ingress.address:
@@ -51,29 +51,29 @@ def _apart(config: InstallConfig) -> Iterator[Fault]:
                 yield Fault(_path(api.name), what, "give API and Ingress an address each")
 
 
-def _at_home(config: InstallConfig) -> Iterator[Fault]:
-    """Each VIP is an address that a machine can hold."""
+def _vip_in_machine_network(config: InstallConfig) -> Iterator[Fault]:
+    """Yield the VIPs that no machine can hold."""
     by_list = lists(config.networking)
     machine = by_list["machineNetwork"]
     found = versions(machine)
     if user_managed(config) or not found:
         return
     missing = set(versions(by_list["serviceNetwork"])) - set(found)  # a line of its own, in networks.py
-    for vips in _judged(config).values():
+    for vips in _written_vips(config).values():
         for vip in vips:
             if vip.address is None or vip.address.version in missing:
                 continue
-            if fault := _home_fault(vip.address, networks(list(machine))):
+            if fault := _network_fault(vip.address, networks(list(machine))):
                 yield Fault(_path(vip.name), f"{vip.text} {fault.what}", fault.fix)
 
 
 def _order(config: InstallConfig) -> Iterator[Fault]:
-    """In dual stack, the family that comes first is the primary one, and there is only one."""
+    """Yield the VIPs that put another family first: in dual stack, the first one is the primary one everywhere."""
     by_list = {name: versions(texts) for name, texts in lists(config.networking).items()}
     firsts = {name: found[0] for name, found in by_list.items() if len(set(found)) > 1}
     if "serviceNetwork" not in firsts:
         return
-    for vips in _judged(config).values():
+    for vips in _written_vips(config).values():
         address = vips[0].address if vips else None
         if address is None:
             continue
@@ -84,7 +84,7 @@ def _order(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _one_per_family(config: InstallConfig) -> Iterator[Fault]:
-    for vips in _judged(config).values():
+    for vips in _written_vips(config).values():
         known = [vip.address.version for vip in vips if vip.address is not None]
         if len(known) > len(set(known)):
             first, second = vips
@@ -112,27 +112,27 @@ def _texts(config: InstallConfig) -> dict[str, tuple[str, ...]]:
     return {"apiVIPs": config.baremetal.api_vips, "ingressVIPs": config.baremetal.ingress_vips}
 
 
-def _judged(config: InstallConfig) -> dict[str, list[_WrittenVip]]:
-    """The VIPs by key; none of a list that is too long, which has its line already."""
+def _written_vips(config: InstallConfig) -> dict[str, list[_WrittenVip]]:
+    """Return the VIPs by key; none of a list that is too long, which has its line already."""
     vips = {
         key: [_WrittenVip(f"{key}[{index}]", text, parse_address(text)) for index, text in enumerate(texts)]
         for key, texts in _texts(config).items()
     }
-    return {key: found if len(found) <= MOST else [] for key, found in vips.items()}
+    return {key: listed if len(listed) <= MOST else [] for key, listed in vips.items()}
 
 
-def _home_fault(address: Address, machine: list[Network]) -> Fault | None:
-    homes = [network for network in machine if in_any(address, [network])]
-    if not homes:
+def _network_fault(address: Address, machine: list[Network]) -> Fault | None:
+    containing = [network for network in machine if in_any(address, [network])]
+    if not containing:
         what = f"is in no machine network ({', '.join(map(str, machine))})"
         return Fault("", what, "choose an address from one of them")
-    for home in homes:
-        if home.prefixlen >= home.max_prefixlen - 1:  # a point-to-point network has hosts only
+    for network in containing:
+        if network.prefixlen >= network.max_prefixlen - 1:  # a point-to-point network has hosts only
             continue
-        if address == home.network_address:
-            return Fault("", f"is the network address of {home}", "choose another")
-        if address.version == IPV4 and address == home.broadcast_address:
-            return Fault("", f"is the broadcast address of {home}", "choose another")
+        if address == network.network_address:
+            return Fault("", f"is the network address of {network}", "choose another")
+        if address.version == IPV4 and address == network.broadcast_address:
+            return Fault("", f"is the broadcast address of {network}", "choose another")
     return None
 
 
@@ -142,7 +142,7 @@ def _balancer(config: InstallConfig) -> str:
 
 
 def user_managed(config: InstallConfig) -> bool:
-    """Whether no keepalived runs: the site balances API and Ingress itself."""
+    """Return whether no keepalived runs, because the site balances API and Ingress itself."""
     return _balancer(config) == USER_MANAGED
 
 
@@ -150,4 +150,13 @@ def _path(name: str) -> str:
     return f"platform.baremetal.{name}"
 
 
-RULES = (_counts, _syntax, _apart, _at_home, _order, _one_per_family, _load_balancer, _dns_records)
+RULES = (
+    _counts,
+    _syntax,
+    _vips_differ,
+    _vip_in_machine_network,
+    _order,
+    _one_per_family,
+    _load_balancer,
+    _dns_records,
+)

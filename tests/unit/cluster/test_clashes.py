@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.clashes import JudgedConfig, clashes_between
+from cluster.clashes import ClusterConfig, clashes_between
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import DISABLED, MANAGED
 from cluster.options import Vrids
@@ -20,7 +20,7 @@ from testing.install_configs import Change, numbered
 def lines(*configs: dict[str, Any]) -> list[list[str]]:
     """Return the lines about `a.yaml`, `b.yaml`, … in turn."""
     read_ones = [read(yaml.safe_dump(config)).config for config in configs]
-    clusters = [JudgedConfig(f"{letter}.yaml", config) for letter, config in zip("abcdef", read_ones, strict=False)]
+    clusters = [ClusterConfig(f"{letter}.yaml", config) for letter, config in zip("abcdef", read_ones, strict=False)]
     return [[str(fault) for fault in found] for found in clashes_between(clusters)]
 
 
@@ -212,13 +212,13 @@ def test_a_password_in_a_url_is_not_repeated() -> None:
     assert lines(numbered(1, login), numbered(2, login)) == [[], []]
 
 
-def by_name(modes: Mapping[str, str]) -> list[JudgedConfig]:
+def by_name(modes: Mapping[str, str]) -> list[ClusterConfig]:
     """Return clusters that have only a name, and the mode of a provisioning network."""
     configs = {
         name: {"metadata": {"name": name}, "platform": {"baremetal": {"provisioningNetwork": mode}}}
         for name, mode in modes.items()
     }
-    return [JudgedConfig(name, InstallConfig.model_validate(config)) for name, config in configs.items()]
+    return [ClusterConfig(name, InstallConfig.model_validate(config)) for name, config in configs.items()]
 
 
 def test_a_line_says_if_no_vrid_is_free() -> None:
@@ -250,7 +250,7 @@ def test_suggested_vrids_are_unused_and_resolve_every_clash(modes: dict[str, str
 def at_sites(*clusters: tuple[str, dict[str, Any]]) -> list[list[str]]:
     """Return the lines about `1.yaml`, `2.yaml`, … in turn, each of a site."""
     judged = [
-        JudgedConfig(f"{number}.yaml", read(yaml.safe_dump(config)).config, site)
+        ClusterConfig(f"{number}.yaml", read(yaml.safe_dump(config)).config, site)
         for number, (site, config) in enumerate(clusters, 1)
     ]
     return [[str(fault) for fault in found] for found in clashes_between(judged)]
@@ -313,7 +313,7 @@ def test_domains_that_are_none_do_not_clash() -> None:
 def test_a_vrid_of_the_options_takes_the_place_of_the_one_of_the_name() -> None:
     def found(**vrids: int) -> list[str]:
         first, second = (
-            JudgedConfig(f"{name}.yaml", read(yaml.safe_dump(numbered(number, named(name)))).config)
+            ClusterConfig(f"{name}.yaml", read(yaml.safe_dump(numbered(number, named(name)))).config)
             for number, name in ((1, "cnf10"), (2, "cnf11"))
         )
         clashes = clashes_between([first, second._replace(vrids=Vrids.model_validate(vrids))])

@@ -54,7 +54,7 @@ ANOTHER = {"machineNetwork": [{"cidr": "10.0.0.0/16"}]}
 LB_SIGNER = "kube-apiserver-lb-signer"
 GENERATE = "`okd-baremetal payload STACK`"
 TAKE = "take the file that openshift-install wrote"
-ANEW = "generate the payload anew"
+AGAIN = "generate the payload again"
 
 
 def lines_of(contents: dict[str, bytes], now: datetime = NOW) -> list[str]:
@@ -178,7 +178,7 @@ FAULTS = [
     pytest.param(
         lambda f: f.update(master=f["worker"]),
         f"master.ign: fetches https://api-int.{DOMAIN}:22623/config/worker, "
-        f"not https://api-int.{DOMAIN}:22623/config/master alone",
+        f"but only https://api-int.{DOMAIN}:22623/config/master is expected",
         "each under its own name",
         id="one-pointer-twice",
     ),
@@ -357,12 +357,12 @@ FAULTS = [
         lambda f: put(f, f"{TLS}/sub/x.crt", certificate("x", MADE, MADE + timedelta(minutes=60))),
         "bootstrap.ign: useless since 2026-11-20 15:03 UTC, when the first of its certificates expired "
         f"({TLS}/sub/x.crt). Fix: ",
-        ANEW,
+        AGAIN,
         id="an-ended-certificate",
     ),
     pytest.param(
         lambda f: put(f, f"{TLS}/x.crt", root_ca() + certificate("x", MADE, MADE + timedelta(minutes=60))),
-        "bootstrap.ign: useless since 2026-11-20 15:03 UTC", ANEW,
+        "bootstrap.ign: useless since 2026-11-20 15:03 UTC", AGAIN,
         id="the-last-of-a-bundle-ended",
     ),
     pytest.param(

@@ -165,7 +165,7 @@ def test_good_settings_pass(change: Change) -> None:
         ),
         pytest.param(
             given(clusterProvisioningIP="192.168.111.9/24"),
-            f"{CLUSTER}: 192.168.111.9/24 is not an IP address. Fix: write one alone",
+            f"{CLUSTER}: 192.168.111.9/24 is not an IP address. Fix: write only an address",
             id="cluster-no-ip-disabled",
         ),
         pytest.param(

@@ -58,7 +58,7 @@ def test_a_managed_provisioning_network_has_a_vrid(
 )
 def test_the_vrid_of_the_provisioning_network_is_its_own(files: Files, vrids: dict[str, int], shared: str) -> None:
     assert files.refused_plan(lambda c: bare(c).update(provisioningNetwork="Managed"), vrids=vrids) == [
-        f"config: vrids: {shared} would be that of several VIPs. Fix: write ids that differ"
+        f"config: vrids: {shared} is the router id of several VIPs. Fix: give each VIP another id"
     ]
 
 
@@ -136,7 +136,7 @@ def ingress_of_both_families(config: dict[str, Any]) -> None:
 
 
 APART = "is outside 192.168.111.0/24, the network of the {} VIP, which this machine claims"
-MOVE = "Fix: choose it from the network of these machines, or move them to that network"
+MOVE = "Fix: choose it from the network of the machines, or move them to that network"
 
 
 @pytest.mark.parametrize(
@@ -176,8 +176,8 @@ MOVE = "Fix: choose it from the network of these machines, or move them to that 
             ingress_apart,
             {},
             [
-                "FILE: platform.baremetal.ingressVIPs[0]: 192.168.112.4: nobody can hold it: "
-                f"no machine that claims it has an address in 192.168.112.0/24. {MOVE}"
+                "FILE: platform.baremetal.ingressVIPs[0]: 192.168.112.4: "
+                f"no machine is on this VIP's network 192.168.112.0/24. {MOVE}"
             ],
             id="nobody-holds-ingress",
         ),
@@ -185,8 +185,8 @@ MOVE = "Fix: choose it from the network of these machines, or move them to that 
             api_apart,
             {},
             [
-                "FILE: platform.baremetal.apiVIPs[0]: 192.168.112.5: nobody can hold it: "
-                f"no machine that claims it has an address in 192.168.112.0/24. {MOVE}"
+                "FILE: platform.baremetal.apiVIPs[0]: 192.168.112.5: "
+                f"no machine is on this VIP's network 192.168.112.0/24. {MOVE}"
             ],
             id="nobody-holds-the-api",
         ),
@@ -194,8 +194,8 @@ MOVE = "Fix: choose it from the network of these machines, or move them to that 
             ingress_of_both_families,
             {},
             [
-                "FILE: platform.baremetal.ingressVIPs[1]: fd2e::4: nobody can hold it: "
-                "the machines have addresses of the families of apiVIPs alone. "
+                "FILE: platform.baremetal.ingressVIPs[1]: fd2e::4: "
+                "the machines have no IPv6 address, because apiVIPs has none. "
                 "Fix: add an API VIP of IPv6, or remove it"
             ],
             id="a-family-of-ingress-alone",
@@ -251,7 +251,7 @@ def test_each_machine_needs_an_address_of_each_family(files: Files) -> None:
         clusters.dual_stack, node_addresses=addresses(okd_master_0=["192.168.111.21", "fd2e::21"])
     )
     assert lines == [
-        f"config: {option}: no IPv6 address. Fix: name the one that DHCP reserves for 52:54:00:11:10:{last}"
+        f"config: {option}: no IPv6 address. Fix: name the address that DHCP reserves for 52:54:00:11:10:{last}"
         for option, last in (
             *((f"node_addresses.{name}", last) for last, name in enumerate(plans.HOSTS[1:], 16)),
             ("bootstrap.address", 14),

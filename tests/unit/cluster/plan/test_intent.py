@@ -41,7 +41,7 @@ def test_the_network_of_a_balancer_that_is_elsewhere_is_the_first_of_its_family(
     assert intent.balancer is Balancer.SITE
     assert [str(network) for network in (*intent.api.networks, *intent.ingress.networks)] == ["192.168.111.0/24"] * 2
     assert [intent.vips_of(role) for role in Role] == [(), ()]
-    assert plans.intent().balancer is Balancer.OURS
+    assert plans.intent().balancer is Balancer.CLUSTER
 
 
 def test_the_dns_records_that_the_site_must_serve() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from base.errors import ConfigError
 from boot_media.keyfiles import keyfiles_of
-from cluster.plan import judge, load_bmcs
+from cluster.plan import check_inputs, load_bmcs
 from testing import plans
 from testing.install_configs import Change, host
 from testing.plan_files import Files, as_it_is
@@ -104,7 +104,7 @@ def test_a_pull_secret_that_is_none_is_refused_without_its_text() -> None:
 def test_a_pull_secret_that_only_pulumi_can_read_counts_as_right(files: Files) -> None:
     files.write(lambda c: c.pop("pullSecret"))
     encrypted = plans.options(pull_secret={"secure": "v1:x"})
-    assert judge(files.path, encrypted, keyfiles_of, plain=("bmc_credentials",)).faults == []
+    assert check_inputs(files.path, encrypted, keyfiles_of, plain=("bmc_credentials",)).faults == []
     assert len(files.intent(lambda c: c.pop("pullSecret"), {}).servers) == 5
     assert len(files.refused_intent(lambda c: c.pop("pullSecret"))) == 1
 

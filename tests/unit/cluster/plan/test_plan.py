@@ -161,7 +161,7 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
             {"node_addresses": addresses(okd_master_1=[])},
             [
                 "node_addresses.okd-master-1: no IPv4 address. "
-                "Fix: name the one that DHCP reserves for 52:54:00:11:10:16"
+                "Fix: name the address that DHCP reserves for 52:54:00:11:10:16"
             ],
             id="host-without-address",
         ),
@@ -251,7 +251,7 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
         ),
         pytest.param(
             {"bootstrap": {"base_volume": "base.qcow2"}},
-            ["bootstrap.address: no IPv4 address. Fix: name the one that DHCP reserves for 52:54:00:11:10:14"],
+            ["bootstrap.address: no IPv4 address. Fix: name the address that DHCP reserves for 52:54:00:11:10:14"],
             id="bootstrap-without-address",
         ),
         pytest.param(
@@ -274,12 +274,12 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
         ),
         pytest.param(
             {"vrids": {"api": 162}},
-            ["vrids: 162 would be that of several VIPs. Fix: write ids that differ"],
+            ["vrids: 162 is the router id of several VIPs. Fix: give each VIP another id"],
             id="one-vrid-meets-the-computed-other",
         ),
         pytest.param(
             {"vrids": {"api": 7, "ingress": 7}},
-            ["vrids: 7 would be that of several VIPs. Fix: write ids that differ"],
+            ["vrids: 7 is the router id of several VIPs. Fix: give each VIP another id"],
             id="two-vrids-equal",
         ),
         pytest.param(
@@ -291,7 +291,7 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
                 f"node_addresses.okd-worker-9: {NO_HOST}",
                 f"node_addresses.okd-master-1[0]: 10.0.0.1 {OUTSIDE}",
                 "node_addresses.okd-master-0: no IPv4 address. "
-                "Fix: name the one that DHCP reserves for 52:54:00:11:10:15",
+                "Fix: name the address that DHCP reserves for 52:54:00:11:10:15",
                 f"consent.x: {NO_HOST}",
             ],
             id="all-at-once",

@@ -45,7 +45,7 @@ FETCHING = [
 def test_a_web_server_of_the_site_cannot_serve_hosts_that_boot_from_the_network(files: Files, change: Change) -> None:
     media = {"url": WEB, "base_iso": plans.BASE_ISO}
     assert files.refused_plan(change, media=media) == [
-        "config: media.url: a web server, and this program itself serves hosts that boot from the network: "
+        "config: media.url: a web server, but only this program serves hosts that boot from the network: "
         "okd-master-0, okd-worker-1. Fix: name media.address instead"
     ]
     assert str(files.plan(change).options.media.address) == "172.22.0.1"
@@ -107,6 +107,6 @@ def test_a_missing_address_names_the_mac_only_where_the_file_does(files: Files, 
     """With a provisioning network, `bootMACAddress` is that of the card there."""
     options = {"node_addresses": addresses(okd_master_0=[]), "bootstrap": {"base_volume": "base.qcow2"}}
     assert files.refused_plan(from_network(mode=mode), **options) == [
-        f"config: node_addresses.okd-master-0: no IPv4 address. Fix: name the one that DHCP reserves for {card}",
-        "config: bootstrap.address: no IPv4 address. Fix: name the one that DHCP reserves for 52:54:00:11:10:14",
+        f"config: node_addresses.okd-master-0: no IPv4 address. Fix: name the address that DHCP reserves for {card}",
+        "config: bootstrap.address: no IPv4 address. Fix: name the address that DHCP reserves for 52:54:00:11:10:14",
     ]

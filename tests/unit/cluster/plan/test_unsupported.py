@@ -95,7 +95,7 @@ def an_arbiter(config: dict[str, Any]) -> None:
             pytest.param(
                 provisioning(mode, provisioningNetworkCIDR="fd35::/64"),
                 [
-                    f"{BARE}.provisioningNetworkCIDR: fd35::/64: hosts boot from the network by IPv4 alone. "
+                    f"{BARE}.provisioningNetworkCIDR: fd35::/64: network boot supports IPv4 only. "
                     "Fix: write a network of IPv4, or provisioningNetwork: Disabled"
                 ],
                 id=f"{mode.lower()}-by-ipv6",
@@ -122,7 +122,7 @@ def an_arbiter(config: dict[str, Any]) -> None:
             pytest.param(
                 address(f"{kind}://192.0.2.1", mode="Managed"),
                 [
-                    f"{BARE}.hosts[0].bmc.address: {kind}: this program speaks Redfish alone. "
+                    f"{BARE}.hosts[0].bmc.address: {kind}: this program speaks only Redfish. "
                     "Fix: use redfish, if the BMC has that, or "
                     "redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE"
                 ],
@@ -162,7 +162,7 @@ def an_arbiter(config: dict[str, Any]) -> None:
         pytest.param(
             arm64_by_bios,
             [
-                f"{BARE}.hosts[{index}].bootMode: legacy: servers of arm64 have no firmware but UEFI. Fix: write UEFI"
+                f"{BARE}.hosts[{index}].bootMode: legacy: servers of arm64 have only UEFI firmware. Fix: write UEFI"
                 for index in (3, 4)
             ],
             id="arm64-without-uefi",

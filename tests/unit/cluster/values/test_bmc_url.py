@@ -230,7 +230,7 @@ def test_an_address_without_a_type_is_one_of_redfish_and_stays_as_written(addres
         *(
             pytest.param(
                 f"{written}192.168.122.1",
-                f"{family}: this program speaks Redfish alone. Fix: use redfish, if the BMC has that, or {INSTEAD}",
+                f"{family}: this program speaks only Redfish. Fix: use redfish, if the BMC has that, or {INSTEAD}",
                 id=written.rstrip(":/"),
             )
             for family, written in (

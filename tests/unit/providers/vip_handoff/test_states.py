@@ -139,7 +139,7 @@ EDGES_WITH_BALANCER: dict[tuple[State, str], dict[str, Any]] = {
     (State.LET_GO, "failure"): {"stuck": True},
 }
 CASES = {
-    **{(Balancer.OURS, *edge): lan for edge, lan in EDGES.items()},
+    **{(Balancer.CLUSTER, *edge): lan for edge, lan in EDGES.items()},
     **{(Balancer.SITE, *edge): lan for edge, lan in EDGES_WITH_BALANCER.items()},
 }
 
@@ -149,7 +149,7 @@ def test_every_edge_of_the_tables_has_a_case() -> None:
     for balancer, rows in TABLES.items():
         for state, row in rows.items():
             # With a balancer of the site, no check raises: each asks over TCP alone.
-            fails = balancer is Balancer.OURS or row.does
+            fails = balancer is Balancer.CLUSTER or row.does
             leads = {"success": True, "moved": row.moved, "resumed": row.resumed, "failure": fails, "late": row.check}
             wanted |= {(balancer, state, edge) for edge, there in leads.items() if there}
     assert set(CASES) == wanted

@@ -17,7 +17,7 @@ OTHER = frozenset({"mac-of-the-bootstrap"})
 class Rig:
     """An engine with a VIP whose answers change at given seconds."""
 
-    def __init__(self, *macs: tuple[float, frozenset[str]], balancer: Balancer = Balancer.OURS) -> None:
+    def __init__(self, *macs: tuple[float, frozenset[str]], balancer: Balancer = Balancer.CLUSTER) -> None:
         self.clock, self.lines = FakeClock(0), list[str]()
         self.macs, self.serves_from = macs, 0.0
         self.engine = VipHeldEngine(VIP, NODES, self.macs_of, self.router, self.clock, into(self.lines), balancer)
