@@ -97,14 +97,14 @@ def test_a_lost_state_can_be_imported() -> None:
         ),
         pytest.param(
             {"pull_secret": '{"auths": {"a.test": {"auth": "hunter2"}}}', "secret": ()},
-            "config: pull_secret: it is in plain text, as it would be in each commit of the stack's file. Fix: set it "
-            "with `pulumi config set --secret pull_secret <FILE`",
+            "config: pull_secret: it is in plain text, as it would be in each commit of the stack's file. Fix: set "
+            "it with `pulumi config set --secret pull_secret <FILE`",
             id="pull-secret-in-the-clear",
         ),
         pytest.param(
             {"notify_url": "https://chat.test/hunter2", "secret": ()},
-            "config: notify_url: it is in plain text, as it would be in each commit of the stack's file. Fix: set it "
-            "with `pulumi config set --secret notify_url <FILE`",
+            "config: notify_url: it is in plain text, as it would be in each commit of the stack's file. Fix: set "
+            "it with `pulumi config set --secret notify_url <FILE`",
             id="web-hook-in-the-clear",
         ),
     ],

@@ -131,7 +131,7 @@ IMAGE = "registry.example.com/okd/release"
         ),
         pytest.param(
             {"keepalived": "x", "coredns": "y"},
-            "incomplete or mixed: keepalived and coredns. Fix: write only release, or keepalived, haproxy and coredns",
+            "incomplete or mixed: keepalived and coredns. Fix: write only release, or",
             id="two-of-three",
         ),
         pytest.param({"release": f"{IMAGE}:4.21"}, "String should match pattern", id="release-by-tag"),
