@@ -201,16 +201,16 @@ def keyfiles_in(files: Iterable[RenderedFile]) -> dict[str, str]:
     return {file.name: file.text for file in files if file.path.startswith(f"{CONNECTIONS}/")}
 
 
-def compose(payload: bytes, ours: str) -> bytes:
-    """Return a machine's config: the payload's, then ours. A later child overrides an earlier one."""
+def compose(payload: bytes, own: str) -> bytes:
+    """Return a machine's config: the payload's, then this program's own. A later child overrides an earlier one."""
     # Compressed, because the bootstrap VM reads it over fw_cfg, which takes time in the square of the size.
-    children = (Resource.inline(payload, "gzip"), Resource.inline(ours, "gzip"))
+    children = (Resource.inline(payload, "gzip"), Resource.inline(own, "gzip"))
     return Config(merge=children).to_json().encode()
 
 
-def composed_sha256(payload_sha256: str, ours: str) -> str:
+def composed_sha256(payload_sha256: str, own: str) -> str:
     """Return a digest that changes when the result of `compose` does. A preview has only the payload's digest."""
-    return hashlib.sha256(f"{payload_sha256}\n{ours}".encode()).hexdigest()
+    return hashlib.sha256(f"{payload_sha256}\n{own}".encode()).hexdigest()
 
 
 def pack(content: bytes) -> bytes:

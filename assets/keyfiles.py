@@ -37,7 +37,7 @@ def on_provisioning_network(plan: Intent, address: Address | None) -> dict[str, 
     """Return the settings of a card on the provisioning network, by section.
 
     They bring neither a default route nor DNS: those are the machine network's. Without IPv6, because hosts boot by
-    IPv4 alone, and so no router there can give the machine an address, a route or a DNS server.
+    only IPv4, and so no router there can give the machine an address, a route or a DNS server.
 
     Args:
         plan: The plan.
@@ -91,8 +91,8 @@ def _with(keyfile: Keyfile, version: int, settings: Mapping[str, str]) -> Keyfil
 
 def _settings(keyfile: Keyfile, version: int) -> dict[str, str]:
     """Return the settings of a family."""
-    found = _section(version).search(keyfile.text)
-    return dict(line.split("=", 1) for line in found[1].splitlines()) if found else {}
+    section = _section(version).search(keyfile.text)
+    return dict(line.split("=", 1) for line in section[1].splitlines()) if section else {}
 
 
 def _section(version: int) -> re.Pattern[str]:

@@ -234,7 +234,7 @@ def _balancer(plan: Intent) -> Files:
 def _dns(plan: Intent, role: MachineRole) -> Files:
     """Render CoreDNS, and the files that make it the machine's own resolver."""
     records = {IPV4: "A", IPV6: "AAAA"}
-    ours = plan.balancer is Balancer.CLUSTER
+    own_balancer = plan.balancer is Balancer.CLUSTER
     values = {
         "domain": plan.domain,
         "api_vips": plan.api.addresses,
@@ -244,15 +244,15 @@ def _dns(plan: Intent, role: MachineRole) -> Files:
     }
     unit = {
         "command": command(plan, COREDNS, role),
-        # The site's balancer may be elsewhere; the machine's own address is looked for in the machine network.
-        "vip": plan.api.address if ours else plan.api.networks[0].network_address,
+        # The site's balancer may be elsewhere; the machine's own address is searched in the machine network.
+        "vip": plan.api.address if own_balancer else plan.api.networks[0].network_address,
         "domain": plan.domain,
         "role": role,
         "release": release(plan),
     }
     return (
         _file(f"{CONF}/Corefile", "common/Corefile.j2", Reader.COREDNS, **values),
-        _script("common/okd-coredns.sh.j2", vips=plan.api.addresses if ours else ()),
+        _script("common/okd-coredns.sh.j2", vips=plan.api.addresses if own_balancer else ()),
         _script("common/okd-get-vip-subnet-cidr.sh"),
         _script("common/okd-resolver.sh.j2"),
         _unit("common/okd-coredns.service.j2", **unit),
@@ -292,22 +292,26 @@ def _network(plan: Intent, server: Server) -> Files:
     they ask the VIP first. The site's balancer answers no DNS: then the one for DHCP is for servers without
     `networkConfig`, and names none.
     """
-    ours = plan.balancer is Balancer.CLUSTER
-    keyfiles = asking_the_vip_first(plan, server) if ours else server.keyfiles
+    own_balancer = plan.balancer is Balancer.CLUSTER
+    keyfiles = asking_the_vip_first(plan, server) if own_balancer else server.keyfiles
     own = tuple(
         RenderedFile(f"{CONNECTIONS}/{keyfile.name}", keyfile.text, Reader.KEYFILE, keyfile.secret)
         for keyfile in map(known_by_its_mac, keyfiles)
     )
     disabled = plan.provisioning.mode == DISABLED
     there = () if disabled else (_on_provisioning_network(plan, server.boot_mac, server.provisioning_address),)
-    if keyfiles != server.keyfiles or (own and not ours):
+    if keyfiles != server.keyfiles or (own and not own_balancer):
         return (*own, *there)
     sections = by_dhcp()
-    for vip in plan.api.addresses if ours else ():
+    for vip in plan.api.addresses if own_balancer else ():
         sections[SECTIONS[vip.version]] |= {"dns": f"{vip};", "dns-priority": str(DNS_PRIORITY)}
     name = "okd-machine-network.nmconnection"
     values = {"mac": server.boot_mac if disabled else None, "priority": ANY_CARD_PRIORITY, "sections": sections}
-    return (*own, *there, _file(f"{CONNECTIONS}/{name}", f"common/{name}.j2", Reader.KEYFILE, ours=ours, **values))
+    return (
+        *own,
+        *there,
+        _file(f"{CONNECTIONS}/{name}", f"common/{name}.j2", Reader.KEYFILE, own_balancer=own_balancer, **values),
+    )
 
 
 def _on_provisioning_network(plan: Intent, mac: str | None, address: Address | None) -> RenderedFile:
@@ -322,8 +326,8 @@ def _external(plan: Intent) -> Files:
     CoreOS does so only where there is no other keyfile.
     """
     static, sections = plan.bootstrap.static, by_dhcp()
-    alone = not boot_clients_of(plan, BOOTSTRAP)
-    if alone and static is None and all(address.version == IPV4 for address in plan.bootstrap.addresses):
+    only_card = not boot_clients_of(plan, BOOTSTRAP)
+    if only_card and static is None and all(address.version == IPV4 for address in plan.bootstrap.addresses):
         return ()
     if static:
         address = f"{static.address}/{static.prefix},{static.gateway}"

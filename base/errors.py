@@ -39,9 +39,9 @@ class Fault:
     fix: str = ""
     """What the operator can do; empty if `what` makes that plain."""
 
-    def within(self, place: str) -> Self:
-        """Return the same fault with `place`, the file or section that contains `where`, before it."""
-        return replace(self, where=f"{place}: {self.where}" if self.where else place)
+    def within(self, container: str) -> Self:
+        """Return the same fault with `container`, the file or section that contains `where`, before it."""
+        return replace(self, where=f"{container}: {self.where}" if self.where else container)
 
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}" if self.where else self.what

@@ -53,16 +53,16 @@ def clashes_between(clusters: Sequence[ClusterConfig]) -> list[list[Fault]]:
     This ignores invalid values, because the check of each file reports them. A cluster with the name of an earlier
     one of its site gets no line about its VRIDs, because they follow from the name.
     """
-    found: list[list[Fault]] = [[] for _ in clusters]
+    faults: list[list[Fault]] = [[] for _ in clusters]
     for site in dict.fromkeys(cluster.site for cluster in clusters):
         numbers = [number for number, cluster in enumerate(clusters) if cluster.site == site]
         for family in (_names, _router_ids, _vips, _bmcs, _networks):
             for index, fault in family([clusters[number] for number in numbers]):
-                found[numbers[index]].append(fault)
+                faults[numbers[index]].append(fault)
     for family in (_domains, _macs):
         for number, fault in family(clusters):
-            found[number].append(fault)
-    return found
+            faults[number].append(fault)
+    return faults
 
 
 def _names(clusters: Sequence[ClusterConfig]) -> _Found:
@@ -115,13 +115,13 @@ def _router_ids_of(cluster: ClusterConfig) -> dict[str, int]:
 
 def _vips(clusters: Sequence[ClusterConfig]) -> _Found:
     claims = (
-        _Value(index, parse_address(text), f"platform.baremetal.{key}[{place}]", text)
+        _Value(index, parse_address(text), f"platform.baremetal.{key}[{number}]", text)
         for index, cluster in enumerate(clusters)
         for key, texts in (
             ("apiVIPs", cluster.config.baremetal.api_vips),
             ("ingressVIPs", cluster.config.baremetal.ingress_vips),
         )
-        for place, text in enumerate(texts)
+        for number, text in enumerate(texts)
     )
     return _taken(clusters, claims, "choose another")
 
@@ -144,9 +144,9 @@ def _cards(config: InstallConfig) -> Iterator[tuple[str, str]]:
 
 def _bmcs(clusters: Sequence[ClusterConfig]) -> _Found:
     claims = (
-        _Value(index, _server(host.bmc.address), f"platform.baremetal.hosts[{place}].bmc.address", host.bmc.address)
+        _Value(index, _server(host.bmc.address), f"platform.baremetal.hosts[{number}].bmc.address", host.bmc.address)
         for index, cluster in enumerate(clusters)
-        for place, host in enumerate(cluster.config.baremetal.hosts or ())
+        for number, host in enumerate(cluster.config.baremetal.hosts or ())
     )
     return _taken(clusters, claims, "write another: a server belongs to one cluster")
 
@@ -160,19 +160,21 @@ def _server(address: str) -> Hashable:
 
 def _networks(clusters: Sequence[ClusterConfig]) -> _Found:
     path = "platform.baremetal.provisioningNetworkCIDR"
-    seen: dict[Network, list[_Value]] = defaultdict(list)
+    claims_by_network: dict[Network, list[_Value]] = defaultdict(list)
     for index, cluster in enumerate(clusters):
         text = cluster.config.baremetal.provisioning_network_cidr
         cidr = parse_cidr(text)
         if cidr is None or cluster.config.baremetal.provisioning_network == DISABLED:
             continue
-        touched = [network for network in seen if overlap(network, cidr.network)]
+        touched = [network for network in claims_by_network if overlap(network, cidr.network)]
         if owners := [
-            f"{other.what} of {clusters[other.number].file}" for network in touched for other in seen[network]
+            f"{other.what} of {clusters[other.number].file}"
+            for network in touched
+            for other in claims_by_network[network]
         ]:
             fix = f"write a network of its own, or provisioningNetwork: {DISABLED}"
             yield index, Fault(path, f"{text} overlaps {_listed(owners)}", fix)
-        seen[cidr.network].append(_Value(index, cidr.network, path, text))
+        claims_by_network[cidr.network].append(_Value(index, cidr.network, path, text))
 
 
 def _name_claims(clusters: Sequence[ClusterConfig]) -> Iterator[_Value]:
@@ -192,11 +194,11 @@ def _distinct_names(clusters: Sequence[ClusterConfig]) -> list[_Value]:
 
 def _shared(claims: Iterable[_Value]) -> Iterator[tuple[_Value, list[_Value]]]:
     """Yield each claim to a value that earlier clusters have, with their claims."""
-    holders: dict[Hashable, list[_Value]] = defaultdict(list)
+    claims_by_key: dict[Hashable, list[_Value]] = defaultdict(list)
     for claim in claims:
-        if earlier := [other for other in holders[claim.key] if other.number != claim.number]:
+        if earlier := [other for other in claims_by_key[claim.key] if other.number != claim.number]:
             yield claim, earlier
-        holders[claim.key].append(claim)
+        claims_by_key[claim.key].append(claim)
 
 
 def _taken(clusters: Sequence[ClusterConfig], claims: Iterable[_Value], fix: str) -> _Found:

@@ -65,7 +65,7 @@ def schemas() -> dict[str, Any]:
         | {
             "title": "install-config.yaml",
             "description": "The file from which openshift-install installs a cluster on bare metal. "
-            "`okd-baremetal check` judges whether the values fit each other.",
+            "`okd-baremetal check` checks whether the values fit each other.",
         },
         "options": _encryptable(generated(Options))
         | {

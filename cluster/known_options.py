@@ -38,21 +38,21 @@ class KnownOptions(NamedTuple):
         return not _touches(where, self.unchecked)
 
 
-def known_options(given: Mapping[str, Any]) -> KnownOptions:
+def known_options(stack_options: Mapping[str, Any]) -> KnownOptions:
     """Check the shape of options. Encrypted ones, `{"secure": …}` at any depth, count as present and right."""
-    raw = copy.deepcopy(dict(given))
+    raw = copy.deepcopy(dict(stack_options))
     encrypted = {dotted(location) for location in _take_ciphertext(raw)}
-    found, wrong = list[Fault](), set[str]()
+    collected, wrong = list[Fault](), set[str]()
     while True:
         try:
             options = Options.model_validate(raw)
         except ValidationError as error:
             faults = shape_faults(error, Options)
-            found += [fault for fault in faults if not _touches(fault.where, wrong)]
+            collected += [fault for fault in faults if not _touches(fault.where, wrong)]
             wrong |= {fault.where for fault in faults}
             _take_out(raw, error.errors(include_input=False, include_url=False)[0]["loc"])
         else:
-            own = [fault for fault in found if not _touches(fault.where, encrypted)]
+            own = [fault for fault in collected if not _touches(fault.where, encrypted)]
             return KnownOptions(options, own, frozenset(wrong | encrypted), not _touches(LOGINS, wrong))
 
 
@@ -65,11 +65,11 @@ def _touches(where: str, paths: Collection[str]) -> bool:
     return any(below(where, path) or below(path, where) for path in paths)
 
 
-def _take_ciphertext(holder: Any, above: Location = ()) -> Iterator[Location]:
+def _take_ciphertext(section: Any, above: Location = ()) -> Iterator[Location]:
     """Replace each encrypted value with the placeholder, and yield the locations."""
-    for key, value in list(holder.items() if isinstance(holder, dict) else enumerate(holder)):
+    for key, value in list(section.items() if isinstance(section, dict) else enumerate(section)):
         if is_encrypted(value):
-            holder[key] = PLACEHOLDER
+            section[key] = PLACEHOLDER
             yield (*above, key)
         elif isinstance(value, dict | list):
             yield from _take_ciphertext(value, (*above, key))
@@ -78,9 +78,9 @@ def _take_ciphertext(holder: Any, above: Location = ()) -> Iterator[Location]:
 def _take_out(raw: dict[str, Any], location: Location) -> None:
     """Remove a wrong value; if it is missing, or in a list, the innermost section or list around it."""
     for end in range(len(location), 0, -1):
-        holder, key = _at(raw, location[: end - 1]), location[end - 1]
-        if isinstance(holder, dict) and key in holder:
-            del holder[key]
+        section, key = _at(raw, location[: end - 1]), location[end - 1]
+        if isinstance(section, dict) and key in section:
+            del section[key]
             return
     raw[str(location[0])] = copy.deepcopy(PLACEHOLDERS[str(location[0])])
 

@@ -79,9 +79,9 @@ Fingerprint = Annotated[
 
 
 def _checked_pull_secret(secret: SecretStr) -> SecretStr:
-    if secret and (found := [*wrong_in(secret.get_secret_value())]):
+    if secret and (wrong := [*wrong_in(secret.get_secret_value())]):
         fix = f"write {FORM}: `{SET}`"
-        raise PydanticCustomError("pull_secret", "{what}", {"what": "; ".join(found), FIX: fix})
+        raise PydanticCustomError("pull_secret", "{what}", {"what": "; ".join(wrong), FIX: fix})
     return secret
 
 
@@ -176,17 +176,17 @@ class Images(Option):
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
-        given = [name for name, image in self if image]
-        if given not in ([], ["release"], ["keepalived", "haproxy", "coredns"]):
+        named = [name for name, image in self if image]
+        if named not in ([], ["release"], ["keepalived", "haproxy", "coredns"]):
             fix = "write only release, or keepalived, haproxy and coredns"
             raise PydanticCustomError(
-                "one_way", "incomplete or mixed: {given}", {"given": " and ".join(given), FIX: fix}
+                "one_way", "incomplete or mixed: {named}", {"named": " and ".join(named), FIX: fix}
             )
         return self
 
 
 class BootstrapAddress(Model):
-    """The bootstrap VM's place in the network."""
+    """The bootstrap VM's address."""
 
     address: OneOrMore = Field((), description="One address, or one per family of the API VIP.")
 

@@ -14,7 +14,7 @@ def topology_of(config: Mapping[str, Any]) -> dict[str, str]:
     """
     pools = {"controlPlane": config.get("controlPlane") or {}, "compute": next(iter(config.get("compute") or []), {})}
     networking = config.get("networking") or {}
-    found = {
+    values = {
         **{f"{name}.replicas": pool.get("replicas", 0) for name, pool in pools.items()},
         # Compute has the control plane's in a payload of platform none, whatever the servers have.
         "controlPlane.architecture": pools["controlPlane"].get("architecture", ""),
@@ -26,4 +26,4 @@ def topology_of(config: Mapping[str, Any]) -> dict[str, str]:
         "networking.serviceNetwork": [*(networking.get("serviceNetwork") or [])],
         "fips": bool(config.get("fips")),
     }
-    return {path: json.dumps(value) for path, value in found.items()}
+    return {path: json.dumps(value) for path, value in values.items()}

@@ -132,12 +132,12 @@ class Cluster(Component):
 
     def _access(self) -> dict[str, str]:
         """Return where the cluster is reached, and what is left to do."""
-        found = {
+        links = {
             "console": f"https://console-openshift-console.apps.{self.plan.domain}",
         }
         if self.plan.options.wait == "install":
-            return found
-        return found | {"next": NEXT.format(payload_folder(self.stack))}
+            return links
+        return links | {"next": NEXT.format(payload_folder(self.stack))}
 
     def _bootstrap_vm(self, after: Sequence[pulumi.Resource]) -> BootstrapVm:
         name = f"{self.name}-bootstrap"
@@ -187,4 +187,4 @@ class Cluster(Component):
 
 def _joined(by_role: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
     """Return an output of both roles, by host."""
-    return {host: found for of_role in by_role for host, found in (of_role or {}).items()}
+    return {host: value for of_role in by_role for host, value in (of_role or {}).items()}

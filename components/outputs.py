@@ -27,11 +27,11 @@ def hosts(
         `role`, `addresses`, `mac` and `uuid`; of a server that is installed also `disk`, `iso_sha256`, `at` (in UTC),
         and `seconds` by step.
     """
-    found = {server.name: _known(server, bmcs[server.name]) for server in plan.servers}
+    by_name = {server.name: _known(server, bmcs[server.name]) for server in plan.servers}
     for role, installation in installed:
         for server in plan.of(role):
-            found[server.name] |= _of_installation(server.name, installation)
-    return found
+            by_name[server.name] |= _of_installation(server.name, installation)
+    return by_name
 
 
 def _known(server: Server, bmc: BmcHost) -> About:
@@ -49,6 +49,6 @@ def _of_installation(name: str, installation: HostProvisioning) -> About:
     }
 
 
-def _member(name: str, found: Mapping[str, Any] | None) -> Any:
+def _member(name: str, output: Mapping[str, Any] | None) -> Any:
     """Return a member of an output, or None: the state of an older release may have none."""
-    return (found or {}).get(name)
+    return (output or {}).get(name)

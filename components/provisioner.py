@@ -64,7 +64,7 @@ class Provisioner(Component):
         # deletes the old volume only after the VM has left it. A changed `source` of the same image is ignored:
         # replacing the volume would remove it from under the VM. An upload that failed is the exception, which the
         # engine calls "#initerror": the plugin cannot update a volume, and the stack would stay where it is.
-        kept = pulumi.ResourceOptions(ignore_changes=["source"], replace_on_changes=["#initerror"])
+        lifecycle = pulumi.ResourceOptions(ignore_changes=["source"], replace_on_changes=["#initerror"])
         libvirt.Volume(
             self.base.volume,
             name=self.base.volume,
@@ -72,7 +72,7 @@ class Provisioner(Component):
             # The preflight has fetched a URL: an upload that is cut off would hang the plugin for ever.
             source=image.source if image.is_local else str(base_path(image.sha256)),
             format="qcow2",
-            opts=pulumi.ResourceOptions.merge(child, kept),
+            opts=pulumi.ResourceOptions.merge(child, lifecycle),
         )
         for name, bridge in _bridges(plan).items():
             libvirt.Network(

@@ -102,24 +102,26 @@ def check_topology(where: Path, config: IgnitionFile, wanted: Mapping[str, str])
     Raises:
         PayloadError: A value differs, or the payload's install-config cannot be read.
     """
-    if not (found := config.contents(CONFIG_MANIFEST)):
+    if not (manifests := config.contents(CONFIG_MANIFEST)):
         return
-    text = data_of(where, CONFIG_MANIFEST, found[CONFIG_MANIFEST])
+    text = data_of(where, CONFIG_MANIFEST, manifests[CONFIG_MANIFEST])
     try:
-        seen = topology_of(parse_yaml(parse_yaml(text)["data"]["install-config"]))
+        actual = topology_of(parse_yaml(parse_yaml(text)["data"]["install-config"]))
     except (ConfigError, TypeError, KeyError, AttributeError):
         what = f"{CONFIG_MANIFEST} in it has no readable install-config"
         raise PayloadError(what, where=str(where), fix=TAKE) from None
-    if differing := [f"{path} {seen[path]}, not {value}" for path, value in wanted.items() if seen[path] != value]:
+    if differing := [
+        f"{path} {actual[path]}, not {value}" for path, value in wanted.items() if actual[path] != value
+    ]:
         what = f"made from another install-config: {'; '.join(differing)}"
         raise PayloadError(what, where=str(where), fix=GENERATE)
 
 
-def check_paths(where: Path, config: IgnitionFile, ours: Collection[str]) -> None:
-    """Check that no file or unit of the payload, or of a MachineConfig in it, has the path of one of ours.
+def check_paths(where: Path, config: IgnitionFile, own_paths: Collection[str]) -> None:
+    """Check that no file or unit of the payload, or of a MachineConfig in it, has the path of a file of this program.
 
-    On the bootstrap ours would replace it. On a node, the machine-config daemon would find a file that it did not
-    write, and degrade the node.
+    On the bootstrap, this program's file would replace it. On a node, the machine-config daemon would find a file
+    that it did not write, and degrade the node.
 
     Raises:
         PayloadError: It has.
@@ -128,7 +130,7 @@ def check_paths(where: Path, config: IgnitionFile, ours: Collection[str]) -> Non
         **dict.fromkeys(config.paths, ""),
         **{path: f" (in {manifest})" for manifest, path in _machine_config_paths(where, config)},
     }
-    if both := [f"{path}{writers[path]}" for path in sorted(writers) if path in ours]:
+    if both := [f"{path}{writers[path]}" for path in sorted(writers) if path in own_paths]:
         what = f"writes what this program writes: {', '.join(both)}"
         fix = "remove it from the manifests of the site, and generate the payload again"
         raise PayloadError(what, where=str(where), fix=fix)
@@ -142,32 +144,32 @@ def read_certificates(where: Path, config: IgnitionFile) -> dict[str, Certificat
     """
     pems = {path: data_of(where, path, content) for path, content in config.contents(f"{TLS}/*.crt").items()}
     # Skip empty files, which the installer writes if there is no trust bundle.
-    found = {path: certificates_in(where, path, pem) for path, pem in pems.items() if pem.strip()}
-    if ROOT_CA not in found:
+    certificates = {path: certificates_in(where, path, pem) for path, pem in pems.items() if pem.strip()}
+    if ROOT_CA not in certificates:
         raise PayloadError(f"no {ROOT_CA} in it", where=str(where), fix=TAKE)
-    return found
+    return certificates
 
 
-def check_validity(where: Path, found: Mapping[str, Certificates], now: datetime) -> Certificates:
+def check_validity(where: Path, certificates: Mapping[str, Certificates], now: datetime) -> Certificates:
     """Check that all certificates are valid now, and return the root CA.
 
     Raises:
         PayloadError: One has expired, or is not valid yet.
     """
-    path, ends = min(_times(found, lambda certificate: certificate.not_valid_after_utc), key=itemgetter(1))
+    path, ends = min(_times(certificates, lambda certificate: certificate.not_valid_after_utc), key=itemgetter(1))
     if ends < now:
         what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
         fix = "generate the payload again, as in docs/how-to/generate-the-payload.md, and pin it"
         raise PayloadError(what, where=str(where), fix=fix)
-    path, begins = max(_times(found, lambda certificate: certificate.not_valid_before_utc), key=itemgetter(1))
+    path, begins = max(_times(certificates, lambda certificate: certificate.not_valid_before_utc), key=itemgetter(1))
     if begins > now:
         what = f"not valid before {begins:%Y-%m-%d %H:%M} UTC ({path}), but the time here is {now:%Y-%m-%d %H:%M}"
         fix = "correct the clock of this host, or generate the payload again on a host with a correct clock"
         raise PayloadError(what, where=str(where), fix=fix)
-    return found[ROOT_CA]
+    return certificates[ROOT_CA]
 
 
-def check_issuers(where: Path, found: Mapping[str, Certificates], status: InfrastructureStatus) -> None:
+def check_issuers(where: Path, certificates: Mapping[str, Certificates], status: InfrastructureStatus) -> None:
     """Check that the API's and the config server's certificates are of the CAs that their clients trust.
 
     Raises:
@@ -179,10 +181,10 @@ def check_issuers(where: Path, found: Mapping[str, Certificates], status: Infras
         ("kube-apiserver-internal-lb-server", LB_SIGNER, status.internal_url),
     ):
         path = f"{TLS}/{name}.crt"
-        if path not in found or signer not in found:
+        if path not in certificates or signer not in certificates:
             continue
-        server = found[path][0]
-        if not any(is_issued_by(server, authority) for authority in found[signer]):
+        server = certificates[path][0]
+        if not any(is_issued_by(server, authority) for authority in certificates[signer]):
             raise PayloadError(f"{path} in it is not signed by {signer}", where=str(where), fix=TAKE)
         if (host := host_of(url)) not in (names := names_of(server)):
             what = f"{path} in it is for {', '.join(names) or 'no name'}, not for {host}"
@@ -217,5 +219,5 @@ def _paths_in(where: Path, manifest: str, machine_config: Mapping[str, Any]) -> 
         raise PayloadError(what, where=str(where), fix=CORRECT) from None
 
 
-def _times(found: Mapping[str, Certificates], time_of: Callable[[Any], datetime]) -> list[tuple[str, datetime]]:
-    return [(path, time_of(certificate)) for path, certificates in found.items() for certificate in certificates]
+def _times(by_path: Mapping[str, Certificates], time_of: Callable[[Any], datetime]) -> list[tuple[str, datetime]]:
+    return [(path, time_of(certificate)) for path, certificates in by_path.items() for certificate in certificates]

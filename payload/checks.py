@@ -66,14 +66,14 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
         expected: What the plan expects of them.
         now: The current time, with a time zone.
     """
-    found = list[Fault]()
+    faults = list[Fault]()
     roots = dict[Path, Certificates]()
 
     def collect_fault(check: Callable[..., _T], *args: Any) -> _T | None:
         try:
             return check(*args)
         except PayloadError as error:
-            found.append(error.fault)
+            faults.append(error.fault)
             return None
 
     def bootstrap_root(where: Path, config: IgnitionFile) -> Certificates | None:
@@ -101,7 +101,7 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
         if root is not None:
             roots[where] = root
     collect_fault(_check_one_root, roots)
-    return found
+    return faults
 
 
 def _readable(where: Path, content: bytes) -> IgnitionFile:

@@ -98,41 +98,41 @@ def kubeconfig_text(stack: str) -> str | None:
         raise PayloadError(what, where=str(path), fix="make it readable, or remove it") from None
 
 
-def needed(stack: str, found: Kubeconfig | None, option: str) -> Kubeconfig:
+def needed(stack: str, kubeconfig: Kubeconfig | None, option: str) -> Kubeconfig:
     """Return the result of `read_kubeconfig` where an option has OKD asked.
 
     Raises:
         PayloadError: It is missing.
     """
-    if found is None:
+    if kubeconfig is None:
         what, fix = f"missing, but `{option}` asks OKD with it", f"{TAKE}, or remove that option"
         raise PayloadError(what, where=str(kubeconfig_path(stack)), fix=fix)
-    return found
+    return kubeconfig
 
 
-def check_kubeconfig(stack: str, bootstrap: bytes | None, domain: str, found: Kubeconfig | None) -> None:
+def check_kubeconfig(stack: str, bootstrap: bytes | None, domain: str, kubeconfig: Kubeconfig | None) -> None:
     """Check that the kubeconfig verifies the API of a stack's payload, or that the payload needs none.
 
     Args:
         stack: The stack of the payload.
         bootstrap: The payload's bootstrap.ign. None: the phase does not read it.
         domain: The cluster's domain.
-        found: The result of `read_kubeconfig`.
+        kubeconfig: The result of `read_kubeconfig`.
 
     Raises:
         PayloadError: The kubeconfig is missing, or of another cluster or run; or bootstrap.ign cannot be read.
     """
     where, fix = str(kubeconfig_path(stack)), "put auth/kubeconfig of the same run of openshift-install there"
     inside = stored_file(bootstrap, INSIDE) if bootstrap else None
-    if found is None:
+    if kubeconfig is None:
         if inside is None:
             return
         what = "missing, but only this file has the CAs of this payload's API"
         raise PayloadError(what, where=where, fix=fix)
-    if found.host != (wanted := f"api.{domain}"):
-        what = f"of another cluster: it names {found.host or 'no host'}, the plan names {wanted}"
+    if kubeconfig.host != (wanted := f"api.{domain}"):
+        what = f"of another cluster: it names {kubeconfig.host or 'no host'}, the plan names {wanted}"
         raise PayloadError(what, where=where, fix=fix)
-    if inside is not None and {*certificates_of(found.ca_pem.encode())}.isdisjoint(_authorities_of(inside)):
+    if inside is not None and {*certificates_of(kubeconfig.ca_pem.encode())}.isdisjoint(_authorities_of(inside)):
         what = "of another run than bootstrap.ign: they have no CA in common"
         raise PayloadError(what, where=where, fix=fix)
 

@@ -47,9 +47,9 @@ def _pool(pool: dict[str, Any]) -> dict[str, Any]:
 
 def _compute(pool: dict[str, Any], control_plane: dict[str, Any]) -> dict[str, Any]:
     """Return a compute pool with the control plane's architecture, as platform none wants. The servers may differ."""
-    kept = _pool(pool)
-    kept.pop("architecture", None)
-    return kept | {key: value for key, value in control_plane.items() if key == "architecture"}
+    settings = _pool(pool)
+    settings.pop("architecture", None)
+    return settings | {key: value for key, value in control_plane.items() if key == "architecture"}
 
 
 def _capabilities(capabilities: dict[str, Any]) -> dict[str, Any]:

@@ -60,7 +60,7 @@ def names_of(certificate: "x509.Certificate") -> list[str]:
     from cryptography import x509  # noqa: PLC0415
 
     try:
-        found = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        extension = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
     except x509.ExtensionNotFound:
         return []
-    return found.value.get_values_for_type(x509.DNSName)
+    return extension.value.get_values_for_type(x509.DNSName)

@@ -120,9 +120,9 @@ def read_payload(stack: str, name: str, sha256: str) -> bytes:
     except OSError as error:
         fix = f"put the payload's {name}.ign there"
         raise PayloadError(f"cannot be read ({error.strerror})", where=str(path), fix=fix) from None
-    if (seen := hashlib.sha256(content).hexdigest()) != sha256:
-        fix = f"put the pinned file there, or pin this one: `pulumi config set --path payload.{name} {seen}`"
-        raise PayloadError(f"sha256 is {seen}, the stack pins {sha256}", where=str(path), fix=fix)
+    if (actual := hashlib.sha256(content).hexdigest()) != sha256:
+        fix = f"put the pinned file there, or pin this one: `pulumi config set --path payload.{name} {actual}`"
+        raise PayloadError(f"sha256 is {actual}, the stack pins {sha256}", where=str(path), fix=fix)
     return content
 
 
@@ -150,8 +150,8 @@ def stored_file(bootstrap: bytes, path: str) -> bytes | None:
         PayloadError: The config or the file cannot be read.
     """
     where = Path("bootstrap.ign")
-    found = parse_ignition(where, bootstrap).contents(path).get(path)
-    return data_of(where, path, found) if found else None
+    content = parse_ignition(where, bootstrap).contents(path).get(path)
+    return data_of(where, path, content) if content else None
 
 
 def payload_ca(pointer: bytes) -> str:
@@ -215,7 +215,7 @@ def host_of(url: str) -> str:
         return ""
 
 
-def other_cluster(where: Path, seen: str, wanted: str) -> PayloadError:
+def other_cluster(where: Path, named: str, wanted: str) -> PayloadError:
     """Return the error of a file that names other hosts than the plan."""
-    what = f"of another cluster: it names {seen or 'no host'}, the plan names {wanted}"
+    what = f"of another cluster: it names {named or 'no host'}, the plan names {wanted}"
     return PayloadError(what, where=str(where), fix=GENERATE)

@@ -59,30 +59,30 @@ def _pool(pool: MachinePool) -> MachinePool:
     )
 
 
-def _baremetal(given: BareMetal) -> dict[str, Any]:
-    mode = given.provisioning_network or MANAGED
+def _baremetal(written: BareMetal) -> dict[str, Any]:
+    mode = written.provisioning_network or MANAGED
     filled: dict[str, Any] = {
-        "libvirt_uri": given.libvirt_uri or "qemu:///system",
-        "external_bridge": given.external_bridge or "baremetal",
+        "libvirt_uri": written.libvirt_uri or "qemu:///system",
+        "external_bridge": written.external_bridge or "baremetal",
         "provisioning_network": mode,
-        "dns_records_type": given.dns_records_type or "Internal",
-        "hosts": None if given.hosts is None else _hosts(given.hosts),
+        "dns_records_type": written.dns_records_type or "Internal",
+        "hosts": None if written.hosts is None else _hosts(written.hosts),
     }
-    return filled if mode == DISABLED else {**filled, **_provisioning(given, mode)}
+    return filled if mode == DISABLED else {**filled, **_provisioning(written, mode)}
 
 
-def _provisioning(given: BareMetal, mode: str) -> dict[str, Any]:
-    cidr = given.provisioning_network_cidr or PROVISIONING_NETWORK
+def _provisioning(written: BareMetal, mode: str) -> dict[str, Any]:
+    cidr = written.provisioning_network_cidr or PROVISIONING_NETWORK
     parsed = parse_cidr(cidr)
     network = parsed.network if parsed else None
-    dhcp = given.provisioning_dhcp_range
+    dhcp = written.provisioning_dhcp_range
     if not dhcp and mode == MANAGED and network and network.num_addresses > 12:  # noqa: PLR2004
         dhcp = f"{_nth(network, 10)},{_nth(network, -2)}"
     return {
         "provisioning_network_cidr": cidr,
-        "provisioning_bridge": given.provisioning_bridge or "provisioning",
-        "bootstrap_provisioning_ip": given.bootstrap_provisioning_ip or _nth(network, 2),
-        "cluster_provisioning_ip": given.cluster_provisioning_ip or _nth(network, 3),
+        "provisioning_bridge": written.provisioning_bridge or "provisioning",
+        "bootstrap_provisioning_ip": written.bootstrap_provisioning_ip or _nth(network, 2),
+        "cluster_provisioning_ip": written.cluster_provisioning_ip or _nth(network, 3),
         "provisioning_dhcp_range": dhcp,
     }
 

@@ -73,8 +73,8 @@ def _baremetal(old: BareMetal) -> tuple[dict[str, Any], list[Fault], list[Fault]
             continue
         notices.append(_notice(f"{at}.{name}", new))
         if values and value not in ((values,) if isinstance(values, str) else values):
-            given = values if isinstance(values, str) else ", ".join(values)
-            what = f"{value}, but {new} is {given}"
+            listed = values if isinstance(values, str) else ", ".join(values)
+            what = f"{value}, but {new} is {listed}"
             faults.append(Fault(f"{at}.{name}", what, f"keep {new} and remove {name}"))
     changes["api_vips"] = old.api_vips or ((old.api_vip,) if old.api_vip else ())
     changes["ingress_vips"] = old.ingress_vips or ((old.ingress_vip,) if old.ingress_vip else ())

@@ -36,8 +36,8 @@ class RootDeviceHints(Section):
     @property
     def given(self) -> dict[str, str]:
         """The hints that are given, as text, by their names in the file."""
-        given = self.model_dump(by_alias=True, exclude_defaults=True)
-        return {name: str(as_text(value)) for name, value in given.items()}
+        values = self.model_dump(by_alias=True, exclude_defaults=True)
+        return {name: str(as_text(value)) for name, value in values.items()}
 
 
 class Host(Section):

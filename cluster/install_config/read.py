@@ -50,7 +50,7 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
     """
     raw = mapping(text)
     shape, muted = _checked_shape(raw)
-    config, found, notices = modernize(_with_credentials(_validated(raw), credentials or {}))
+    config, faults, notices = modernize(_with_credentials(_validated(raw), credentials or {}))
     config = with_defaults(config)
     if config.platform.baremetal is None:
         muted.add("platform.baremetal")
@@ -59,9 +59,9 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
             "platform.baremetal.apiVIPs",
             "platform.baremetal.ingressVIPs",
         }  # else the rules would check them against a default network
-    found += [fault for rule in RULES for fault in rule(config)]
-    kept = [fault for fault in found if not any(below(fault.where, path) for path in muted)]
-    return Reading(config, tuple(dict.fromkeys([*shape, *kept])), tuple(notices), frozenset(muted))
+    faults += [fault for rule in RULES for fault in rule(config)]
+    relevant = [fault for fault in faults if not any(below(fault.where, path) for path in muted)]
+    return Reading(config, tuple(dict.fromkeys([*shape, *relevant])), tuple(notices), frozenset(muted))
 
 
 def may_be_a_secret(fault: Fault) -> bool:
@@ -75,14 +75,14 @@ def _checked_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:
     Returns:
         The faults, and the paths at which faults of the rules do not count.
     """
-    found: list[Fault] = []
+    faults: list[Fault] = []
     muted: set[str] = set()
     while True:
         try:
             _validated(raw)
-            return found, muted
+            return faults, muted
         except ValidationError as error:
-            found += shape_faults(error, InstallConfig)
+            faults += shape_faults(error, InstallConfig)
             for detail in error.errors(include_input=False, include_url=False):
                 muted |= {
                     _take_out(raw, detail["loc"], detail["type"]),
@@ -97,21 +97,21 @@ def _validated(raw: dict[str, Any]) -> InstallConfig:
 
 def _take_out(raw: dict[str, Any], location: Location, kind: str) -> str:
     """Remove one value, and return its path. Empty a section or a list element, to keep its presence and index."""
-    holder = _holder(raw, location)
-    if isinstance(holder, dict) and kind != "model_type":
-        del holder[location[-1]]
+    section = _section_of(raw, location)
+    if isinstance(section, dict) and kind != "model_type":
+        del section[location[-1]]
     else:
-        holder[location[-1]] = "" if kind == "string_type" else {}
+        section[location[-1]] = "" if kind == "string_type" else {}
     return dotted(location)
 
 
 def _misspelt(raw: dict[str, Any], location: Location, kind: str) -> str:
     """Return the path of the key that an unknown key was probably meant to be; it must not count as missing."""
     near = meant(InstallConfig, location) if kind == "extra_forbidden" else None
-    return dotted(near if near and near[-1] not in _holder(raw, near) else location)
+    return dotted(near if near and near[-1] not in _section_of(raw, near) else location)
 
 
-def _holder(raw: Any, location: Location) -> Any:
+def _section_of(raw: Any, location: Location) -> Any:
     """Return the section or list that has a value."""
     for part in location[:-1]:
         raw = raw[part]
@@ -146,7 +146,7 @@ def _with_credentials(config: InstallConfig, credentials: Mapping[str, Credentia
     return with_baremetal(config, hosts=hosts)
 
 
-def _login(host: Host, found: Credentials | None) -> Host:
-    if found is None:
+def _login(host: Host, login: Credentials | None) -> Host:
+    if login is None:
         return host
-    return host.changed(bmc=host.bmc.changed(**found._asdict()))
+    return host.changed(bmc=host.bmc.changed(**login._asdict()))

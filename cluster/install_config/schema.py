@@ -1,6 +1,6 @@
 """The shape of install-config.yaml, as openshift/installer declares it (pkg/types/installconfig.go, machinepools.go).
 
-As in the installer, every field may be missing, and addresses are text. `rules/` judges what is required and what
+As in the installer, every field may be missing, and addresses are text. `rules/` decides what is required and what
 makes sense, so that one wrong field hides no other.
 """
 

@@ -75,11 +75,11 @@ def _with_addresses(machine: M, named: tuple[Address, ...] | None, primary: int)
 def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
     """Yield the options that contradict the install-config about the same machine."""
     known = {host.name: host for host in intent.hosts}
-    for name, given in placement.node_addresses.items():
+    for name, addresses in placement.node_addresses.items():
         path = f"node_addresses.{name}"
         if name not in known:
             yield Fault(path, "no such host", "remove it, or write the name of a host")
-        elif (own := known[name].addresses) and (other := [address for address in given if address not in own]):
+        elif (own := known[name].addresses) and (other := [address for address in addresses if address not in own]):
             what = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}"
             yield Fault(path, what, "keep one of the two")
     static = intent.bootstrap.static
@@ -91,16 +91,16 @@ def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
 
 def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[AddressClaim]:
     for index, host in enumerate(intent.hosts):
-        if given := placement.node_addresses.get(host.name):
+        if addresses := placement.node_addresses.get(host.name):
             path = f"node_addresses.{host.name}"
-            for number, address in enumerate(given):
+            for number, address in enumerate(addresses):
                 yield AddressClaim(host.name, CONFIG, f"{path}[{number}]", address)
         else:
             path = f"platform.baremetal.hosts[{index}].networkConfig"
             yield from (AddressClaim(host.name, file, path, address) for address in host.addresses)
     machine = intent.bootstrap.name
-    if given := placement.bootstrap.address:
-        yield from (AddressClaim(machine, CONFIG, "bootstrap.address", address) for address in given)
+    if addresses := placement.bootstrap.address:
+        yield from (AddressClaim(machine, CONFIG, "bootstrap.address", address) for address in addresses)
     else:
         path = "platform.baremetal.bootstrapExternalStaticIP"
         yield from (AddressClaim(machine, file, path, address) for address in intent.bootstrap.addresses)

@@ -39,7 +39,7 @@ def intent_of(config: InstallConfig) -> Intent:
     base_domain = config.base_domain.removesuffix(".")
     machine_networks = tuple(networks([entry.cidr for entry in config.networking.machine_network]))
     api, ingress = _addresses(bare.api_vips), _addresses(bare.ingress_vips)
-    ids, given = router_ids(name), roles(config)
+    ids, assigned_roles = router_ids(name), roles(config)
     provisioning = _provisioning(bare, f"{name}.{base_domain}", ids.provisioning)
     return Intent(
         name=name,
@@ -62,10 +62,10 @@ def intent_of(config: InstallConfig) -> Intent:
         provisioning=provisioning,
         hosts=tuple(
             _host(host, role, provisioning, index)
-            for index, (host, role) in enumerate(zip(bare.hosts or (), given, strict=True))
+            for index, (host, role) in enumerate(zip(bare.hosts or (), assigned_roles, strict=True))
         ),
         architectures={
-            role: Architecture(pool.architecture) for role, pool in pools(config).items() if role in given
+            role: Architecture(pool.architecture) for role, pool in pools(config).items() if role in assigned_roles
         },
         bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}", machine_networks),
         topology=topology_of(config.model_dump(mode="json", by_alias=True)),
@@ -151,26 +151,26 @@ def _provisioning(bare: BareMetal, domain: str, router_id: int) -> Provisioning:
     )
 
 
-def _host(given: Host, role: Role | None, provisioning: Provisioning, index: int) -> PlannedHost:
+def _host(written: Host, role: Role | None, provisioning: Provisioning, index: int) -> PlannedHost:
     """Build a host. On a Managed provisioning network, its address is that of its number in the range of DHCP."""
-    boot_mac = parse_mac(given.boot_mac_address) or ""
+    boot_mac = parse_mac(written.boot_mac_address) or ""
     managed = provisioning.dhcp_range if provisioning.mode == MANAGED else None
     host = PlannedHost(
-        name=given.name,
+        name=written.name,
         addresses=static_addresses(
-            given.network_config, boot_mac, boots_on_machine_network=provisioning.mode == DISABLED
+            written.network_config, boot_mac, boots_on_machine_network=provisioning.mode == DISABLED
         ),
         boot_mac=boot_mac,
         provisioning_address=managed and managed[0] + index,
-        boot_mode=given.boot_mode,
-        root_device_hints=given.root_device_hints or RootDeviceHints(),
-        network_config=given.network_config,
+        boot_mode=written.boot_mode,
+        root_device_hints=written.root_device_hints or RootDeviceHints(),
+        network_config=written.network_config,
         bmc=PlannedBmc(
-            address=given.bmc.address,
-            url=parse_redfish_url(given.bmc.address),
-            username=given.bmc.username,
-            password=given.bmc.password,
-            verify_tls=not given.bmc.disable_certificate_verification,
+            address=written.bmc.address,
+            url=parse_redfish_url(written.bmc.address),
+            username=written.bmc.username,
+            password=written.bmc.password,
+            verify_tls=not written.bmc.disable_certificate_verification,
         ),
     )
     return host if role is None else Server(**dict(host) | {"role": role})
@@ -179,12 +179,12 @@ def _host(given: Host, role: Role | None, provisioning: Provisioning, index: int
 def _bootstrap(bare: BareMetal, name: str, domain: str, machine_networks: tuple[Network, ...]) -> BootstrapHost:
     static = None
     # The rules hold: all three are set or none, and the address is in a machine network.
-    given = (
+    texts = (
         bare.bootstrap_external_static_ip,
         bare.bootstrap_external_static_gateway,
         bare.bootstrap_external_static_dns,
     )
-    if addresses := _addresses(given):
+    if addresses := _addresses(texts):
         address, gateway, dns = addresses
         (network,) = _networks_of((address,), machine_networks)
         static = StaticNetwork(address=address, prefix=network.prefixlen, gateway=gateway, dns=dns)
@@ -197,6 +197,6 @@ def _bootstrap(bare: BareMetal, name: str, domain: str, machine_networks: tuple[
     )
 
 
-def _mac(given: str, name: str) -> str:
+def _mac(text: str, name: str) -> str:
     """Return the file's MAC, else one that follows from a name, with the prefix of QEMU's network cards."""
-    return parse_mac(given) or f"52:54:00:{hashlib.sha256(name.encode()).digest()[:3].hex(':')}"
+    return parse_mac(text) or f"52:54:00:{hashlib.sha256(name.encode()).digest()[:3].hex(':')}"

@@ -36,14 +36,14 @@ def load_intent(
     Raises:
         ConfigError: There are faults; it has them all, one line each.
     """
-    placement, found = _placement(options or {})
+    placement, faults = _placement(options or {})
     config, refused = _checked_config(path, {}, _none if options is None else may_be_a_secret)
-    if config is None or found:
-        raise ConfigError(*refused, *found)
-    intent, found = assign_addresses(intent_of(config), placement, str(path))
+    if config is None or faults:
+        raise ConfigError(*refused, *faults)
+    intent, faults = assign_addresses(intent_of(config), placement, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
-    if found or refused:
-        raise ConfigError(*found, *refused)
+    if faults or refused:
+        raise ConfigError(*faults, *refused)
     return intent
 
 
@@ -57,11 +57,11 @@ def load_bmcs(path: Path, options: Mapping[str, Any]) -> BmcPlan:
     Raises:
         ConfigError: There are faults; it has them all, one line each.
     """
-    wanted, found = _bmc_options(options)
+    wanted, faults = _bmc_options(options)
     excused = may_be_a_secret if wanted is None else _no_pull_secret
     config, refused = _checked_config(path, {} if wanted is None else wanted.bmc_credentials, excused)
     if config is None or wanted is None:
-        raise ConfigError(*refused, *found)
+        raise ConfigError(*refused, *faults)
     return BmcPlan(**dict(intent_of(config)), options=wanted)
 
 
@@ -94,17 +94,17 @@ def check_inputs(
         return has_pull_secret if fault == NO_PULL_SECRET else not known.logins and may_be_a_secret(fault)
 
     config, refused = _checked_config(path, known.options.bmc_credentials, excused)
-    found = [*refused, *(fault.within(CONFIG) for fault in (*plain_secrets(known.options, plain), *known.faults))]
+    faults = [*refused, *(fault.within(CONFIG) for fault in (*plain_secrets(known.options, plain), *known.faults))]
     if config is None:
         config, _ = _checked_config(path, {}, may_be_a_secret)  # a missing secret hides no other fault
     if config is None:
-        return CheckedInputs(None, known, found)
+        return CheckedInputs(None, known, faults)
     intent, misplaced = assign_addresses(intent_of(config), known.options, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
     lacking = [*misplaced, *(fault.within(CONFIG) for fault in incomplete(intent, known.options))]
-    found += [fault for fault in lacking if known.counts(fault.where.removeprefix(f"{CONFIG}: "))]
-    found += refused
-    return CheckedInputs(intent, known, found)
+    faults += [fault for fault in lacking if known.counts(fault.where.removeprefix(f"{CONFIG}: "))]
+    faults += refused
+    return CheckedInputs(intent, known, faults)
 
 
 def load_plan(
@@ -139,8 +139,8 @@ def _checked_config(
     except ConfigError as error:
         return None, [fault.within(str(path)) for fault in error.faults]
 
-    found = [fault for fault in reading.faults if not excused(fault)] or [*unsupported(reading.config)]
-    return None if found else reading.config, [fault.within(str(path)) for fault in found]
+    faults = [fault for fault in reading.faults if not excused(fault)] or [*unsupported(reading.config)]
+    return None if faults else reading.config, [fault.within(str(path)) for fault in faults]
 
 
 def _bmc_options(options: Mapping[str, Any]) -> tuple[BmcOptions | None, list[Fault]]:
@@ -155,8 +155,8 @@ def _placement(options: Mapping[str, Any]) -> tuple[Placement, list[Fault]]:
         return Options.model_validate(options), []
     except ValidationError as error:
         absent = {dotted(detail["loc"]) for detail in error.errors() if detail["type"] == "missing"}
-        found = [fault.within(CONFIG) for fault in shape_faults(error, Options) if fault.where not in absent]
-    return Placement() if found else Placement.model_validate(options), found
+        faults = [fault.within(CONFIG) for fault in shape_faults(error, Options) if fault.where not in absent]
+    return Placement() if faults else Placement.model_validate(options), faults
 
 
 def _with_keyfiles(intent: Intent, file: str, keyfiles_of: KeyfilesOf | None) -> tuple[Intent, list[Fault]]:

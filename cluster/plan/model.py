@@ -170,7 +170,7 @@ class StaticNetwork(Planned):
 
 
 class BootstrapHost(Machine):
-    """The bootstrap VM's place in the network."""
+    """The bootstrap VM in the network."""
 
     static: StaticNetwork | None
     """The address that the VM sets itself. None: DHCP reserves its addresses."""
@@ -216,7 +216,7 @@ class Intent(Planned):
     def dns_records(self) -> dict[str, tuple[Address, ...]]:
         """The addresses that the site's DNS must answer, by name."""
         api, ingress = self.api.addresses, self.ingress.addresses
-        # With a balancer of ours, a server's first boot asks the API VIP itself for api-int.
+        # With the cluster's own balancer, a server's first boot asks the API VIP itself for api-int.
         names = ("api",) if self.balancer is Balancer.CLUSTER else ("api", "api-int")
         return {**{f"{name}.{self.domain}": api for name in names}, f"*.apps.{self.domain}": ingress}
 

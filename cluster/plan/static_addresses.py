@@ -22,15 +22,15 @@ def static_addresses(
     Returns:
         The addresses; none if several interfaces may be meant.
     """
-    found = [
+    by_mac = [
         (parse_mac(str(interface.get("mac-address", ""))), addresses)
         for interface in _interfaces(network_config)
         if (addresses := _of(interface))
     ]
-    booting = [addresses for mac, addresses in found if mac == boot_mac]
+    booting = [addresses for mac, addresses in by_mac if mac == boot_mac]
     if booting and boots_on_machine_network:
         return booting[0]
-    others = [addresses for mac, addresses in found if mac != boot_mac]
+    others = [addresses for mac, addresses in by_mac if mac != boot_mac]
     return others[0] if len(others) == 1 else ()
 
 

@@ -163,13 +163,13 @@ def parse_redfish_url(address: str) -> BmcUrl:
     scheme, *_ = _parts(address)
     untyped = scheme == UNTYPED and not address.lower().startswith(f"{UNTYPED}:")
     try:
-        found = parse_bmc_url(f"redfish://{address}" if untyped else address)
+        url = parse_bmc_url(f"redfish://{address}" if untyped else address)
     except ForeignBmc as error:
         if error.family not in PXE_ONLY:
             raise
         fix = f"use redfish, if the BMC has that, or {INSTEAD}"
         raise BmcUrlError(f"{error.family}: this program speaks only Redfish", fix=fix) from None
-    return replace(found, url=address)
+    return replace(url, url=address)
 
 
 def _parts(address: str) -> tuple[str, str, str, str]:
@@ -179,10 +179,10 @@ def _parts(address: str) -> tuple[str, str, str, str]:
     # First, because the other messages repeat the address. This also finds a password with a slash in it.
     if "@" in address:
         raise BmcUrlError("credentials do not belong in the URL", fix="use bmc.username and bmc.password")
-    found = _URL.fullmatch(address)
-    if found is None or not address.isprintable():
+    match = _URL.fullmatch(address)
+    if match is None or not address.isprintable():
         raise BmcUrlError("holds a character that cannot be printed", fix="remove it")
-    scheme, slashes, authority, path, rest = found.groups()
+    scheme, slashes, authority, path, rest = match.groups()
     if scheme:
         return scheme.lower(), authority, path, rest
     # Go's net/url refuses a bare host:port. metal3 then reads the whole text as one, and IPv6 must have a port.
@@ -192,11 +192,11 @@ def _parts(address: str) -> tuple[str, str, str, str]:
 
 
 def _host_and_port(address: str, authority: str) -> tuple[str, int | None]:
-    found = _AUTHORITY.fullmatch(authority)
-    if found is None:
+    match = _AUTHORITY.fullmatch(authority)
+    if match is None:
         what = f"{address!r} has no <host> or <host>:<port> where one is wanted"
         raise BmcUrlError(what, fix="write one of them, IPv6 in brackets")
-    ipv6, name, port = found.groups()
+    ipv6, name, port = match.groups()
     host = name if ipv6 is None else ipv6
     if not host:
         raise BmcUrlError(f"{address!r} names no host", fix="write the BMC's address or DNS name after the //")

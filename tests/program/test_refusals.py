@@ -129,7 +129,7 @@ def test_a_wrong_option_ends_the_run_before_anything_is_declared(changes: dict[s
         ),
         pytest.param(
             lambda c: bare(c).update(provisioningNetwork="Managed", provisioningNetworkCIDR="fd35::/64"),
-            [f"{FILE}: platform.baremetal.provisioningNetworkCIDR: fd35::/64: hosts boot from the network by IPv4"],
+            [f"{FILE}: platform.baremetal.provisioningNetworkCIDR: fd35::/64: network boot supports IPv4 only"],
             id="good-and-unsupported",
         ),
         pytest.param(

@@ -33,7 +33,7 @@ _PEM = re.compile(r"^-----BEGIN ([^\n]*)-----\s*\n(.*?)^-----END \1-----[ \t\r]*
 # The characters that Go's net/url accepts in a URL; all others must be written as %XX.
 _LOGIN = re.compile(r"[\w.~!$&'()*+,;:=%@-]*", re.ASCII)
 _HOST_IN_URL = re.compile(r"""(?:[^\x00-\x7f]|[\w.~!$&'()*+,;=:\[\]<>"-]|%25|%[89A-Fa-f][0-9A-Fa-f])*""", re.ASCII)
-_NOT_IN_URL = re.compile(r"[\x00-\x20\x7f]|^[^?]*%(?![0-9A-Fa-f]{2})")  # a query is left alone
+_NOT_IN_URL = re.compile(r"[\x00-\x20\x7f]|^[^?]*%(?![0-9A-Fa-f]{2})")  # a query may have any
 
 NO_PULL_SECRET = Fault("pullSecret", "missing", f"write {FORM}; or give it to the stack: `{SET}`")
 """The only fault of a pull secret that the stack's option cures."""
@@ -230,7 +230,7 @@ def _repository_fault(name: str) -> Fault | None:
     if _TAG_OR_DIGEST.search(name):
         what = "must be a repository, not a reference to an image"
         return Fault("", what, "write it without tag and digest")
-    fix = "write registry[:port]/path, the path in lower case, or a registry alone"
+    fix = "write registry[:port]/path, the path in lower case, or only a registry"
     return Fault("", f"{name.rpartition('@')[2]} is not a repository", fix)
 
 

@@ -56,9 +56,9 @@ class _Gated(NamedTuple):
 
 def enabled_capabilities(config: InstallConfig) -> frozenset[str]:
     """Return the enabled optional parts of the cluster. An unknown baseline set counts as the current one."""
-    given = config.capabilities or Capabilities()
-    baseline = CAPABILITY_SETS.get(given.baseline_capability_set, CAPABILITY_SETS[CURRENT])
-    return baseline | set(given.additional_enabled_capabilities)
+    section = config.capabilities or Capabilities()
+    baseline = CAPABILITY_SETS.get(section.baseline_capability_set, CAPABILITY_SETS[CURRENT])
+    return baseline | set(section.additional_enabled_capabilities)
 
 
 def _capability_names(config: InstallConfig) -> Iterator[Fault]:

@@ -27,7 +27,7 @@ def _missing(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _counts(config: InstallConfig) -> Iterator[Fault]:
-    """Check the number of hosts per role. Hosts without a role fill the free places, in the order of `ROLES`."""
+    """Check the number of hosts per role. Hosts without a role fill up the roles, in the order of `ROLES`."""
     if config.baremetal.hosts is None:
         return
     hosts = config.baremetal.hosts
@@ -50,16 +50,16 @@ def _roles(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _names(config: InstallConfig) -> Iterator[Fault]:
-    seen: dict[Hashable, str] = {}
+    used: dict[Hashable, str] = {}
     for where, host in _hosts(config):
         fault = dns_fault(host.name) if host.name else Fault("", "missing", "name the host")
-        if fault := fault or _taken(seen, host.name, host.name, where):
+        if fault := fault or _taken(used, host.name, host.name, where):
             yield fault.within(f"{where}.name")
 
 
 def _boot_macs(config: InstallConfig) -> Iterator[Fault]:
     bare = config.baremetal
-    seen: dict[Hashable, str] = {
+    used: dict[Hashable, str] = {
         parse_mac(bare.external_mac_address): "platform.baremetal.externalMACAddress",
         parse_mac(bare.provisioning_mac_address): "platform.baremetal.provisioningMACAddress",
     }
@@ -67,7 +67,7 @@ def _boot_macs(config: InstallConfig) -> Iterator[Fault]:
     for where, host in _hosts(config):
         mac = host.boot_mac_address
         fault = mac_fault(mac) if mac else absent
-        if fault := fault or _taken(seen, parse_mac(mac), mac, where):
+        if fault := fault or _taken(used, parse_mac(mac), mac, where):
             yield fault.within(f"{where}.bootMACAddress")
 
 
@@ -82,14 +82,14 @@ def _credentials(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _bmc_addresses(config: InstallConfig) -> Iterator[Fault]:
-    seen: dict[Hashable, str] = {}
+    used: dict[Hashable, str] = {}
     for where, host in _hosts(config):
         if host.bmc == Bmc():
             continue
         address = host.bmc.address
-        found = _parsed(address)
-        key = found.server if isinstance(found, BmcUrl) else address
-        if fault := _address_fault(config, found) or _taken(seen, key, address, where):
+        parsed = _parsed(address)
+        key = parsed.server if isinstance(parsed, BmcUrl) else address
+        if fault := _address_fault(config, parsed) or _taken(used, key, address, where):
             yield fault.within(f"{where}.bmc.address")
 
 
@@ -98,8 +98,8 @@ def _fencing(config: InstallConfig) -> Iterator[Fault]:
     if pool.replicas != FENCED or pool.fencing is None or not pool.fencing.credentials:
         return
     for where, host in _hosts(config):
-        found = _parsed(host.bmc.address)
-        if host.role == "master" and "redfish" not in host.bmc.address and not _address_fault(config, found):
+        parsed = _parsed(host.bmc.address)
+        if host.role == "master" and "redfish" not in host.bmc.address and not _address_fault(config, parsed):
             what = f"{host.bmc.address} is not a Redfish address, and fencing needs one"
             yield Fault(f"{where}.bmc.address", what, "use redfish-virtualmedia")
 
@@ -154,9 +154,9 @@ def _wanted(config: InstallConfig) -> dict[str, tuple[str, int]]:
     return dict(zip(ROLES, counts, strict=True))
 
 
-def _taken(seen: dict[Hashable, str], key: Hashable, text: str, where: str) -> Fault | None:
-    """Return the fault of a value that `seen` has already; None for a new value, which is added to `seen`."""
-    first = seen.setdefault(key, where)
+def _taken(used: dict[Hashable, str], key: Hashable, text: str, where: str) -> Fault | None:
+    """Return the fault of a value that `used` has already; None for a new value, which is added to `used`."""
+    first = used.setdefault(key, where)
     short = first.removeprefix("platform.baremetal.")
     return None if first == where else Fault("", f"{text} is used by {short} already", "give each its own")
 
@@ -168,14 +168,14 @@ def _parsed(address: str) -> BmcUrl | BmcUrlError:
         return error
 
 
-def _address_fault(config: InstallConfig, found: BmcUrl | BmcUrlError) -> Fault | None:
+def _address_fault(config: InstallConfig, parsed: BmcUrl | BmcUrlError) -> Fault | None:
     """Return the fault of a BMC address, or None. A host that boots by PXE needs a provisioning network."""
     disabled = config.baremetal.provisioning_network == DISABLED
-    if isinstance(found, BmcUrl):
-        what = f"{found.kind} needs a provisioning network, and provisioningNetwork is {DISABLED}"
-        lacks_one = disabled and found.needs_provisioning_network
-        return Fault("", what, f"use {found.instead}") if lacks_one else None
-    return None if isinstance(found, ForeignBmc) and not disabled else found.fault
+    if isinstance(parsed, BmcUrl):
+        what = f"{parsed.kind} needs a provisioning network, and provisioningNetwork is {DISABLED}"
+        lacks_one = disabled and parsed.needs_provisioning_network
+        return Fault("", what, f"use {parsed.instead}") if lacks_one else None
+    return None if isinstance(parsed, ForeignBmc) and not disabled else parsed.fault
 
 
 def _device_fault(name: str) -> Fault | None:
@@ -188,9 +188,9 @@ def _device_fault(name: str) -> Fault | None:
 
 
 def _secure_boot_fault(config: InstallConfig, host: Host) -> Fault | None:
-    found = _parsed(host.bmc.address)
-    if isinstance(found, ForeignBmc) and found.family in PXE_ONLY and not _address_fault(config, found):
-        what = f"{SECURE_BOOT} cannot be set over {found.family}"
+    parsed = _parsed(host.bmc.address)
+    if isinstance(parsed, ForeignBmc) and parsed.family in PXE_ONLY and not _address_fault(config, parsed):
+        what = f"{SECURE_BOOT} cannot be set over {parsed.family}"
         return Fault("", what, "write UEFI, or give the host a Redfish address")
     return None
 

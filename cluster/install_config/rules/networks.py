@@ -1,4 +1,4 @@
-"""Rules for the networks of machines, services and pods: each alone, their overlaps, and their families."""
+"""Rules for the networks of machines, services and pods: each by itself, their overlaps, and their families."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -97,8 +97,8 @@ def _families(config: InstallConfig) -> Iterator[Fault]:
         what = f"{', '.join(services)}: two networks of one family"
         yield Fault("networking.serviceNetwork", what, "write only one network of each family")
     for name, texts in by_list.items():
-        found = versions(texts)
-        for version in sorted(set(wanted) - set(found)) if found else ():
+        present = versions(texts)
+        for version in sorted(set(wanted) - set(present)) if present else ():
             what = f"{', '.join(texts)}: no IPv{version} network, but serviceNetwork has one"
             yield Fault(f"networking.{name}", what, "write the same families in every list")
 

@@ -47,13 +47,13 @@ def _pools(config: InstallConfig) -> list[_WrittenPool]:
 
 
 def _platform(config: InstallConfig) -> Iterator[Fault]:
-    given = [name for name, section in config.platform if section is not None]
-    if given == [BAREMETAL]:
+    platforms = [name for name, section in config.platform if section is not None]
+    if platforms == [BAREMETAL]:
         return
-    if BAREMETAL in given:
-        yield Fault("platform", f"{' and '.join(given)} are given", f"keep only {BAREMETAL}")
+    if BAREMETAL in platforms:
+        yield Fault("platform", f"{' and '.join(platforms)} are given", f"keep only {BAREMETAL}")
     else:
-        what = f"{', '.join(given) or 'none'} is given, but this program installs only platform {BAREMETAL}"
+        what = f"{', '.join(platforms) or 'none'} is given, but this program installs only platform {BAREMETAL}"
         yield Fault("platform", what, "describe the servers there")
 
 

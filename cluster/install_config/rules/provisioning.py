@@ -98,11 +98,11 @@ def _static_bootstrap(config: InstallConfig) -> Iterator[Fault]:
         "bootstrapExternalStaticGateway": bare.bootstrap_external_static_gateway,
         "bootstrapExternalStaticDNS": bare.bootstrap_external_static_dns,
     }
-    given = [name for name, text in texts.items() if text]
+    written = [name for name, text in texts.items() if text]
     missing = [name for name, text in texts.items() if not text]
-    if given and missing:
-        yield Fault(_path(given[0]), f"given without {' and '.join(missing)}", "write all three, or none")
-    for name in given:
+    if written and missing:
+        yield Fault(_path(written[0]), f"given without {' and '.join(missing)}", "write all three, or none")
+    for name in written:
         address = parse_address(texts[name])
         if address is None:
             yield Fault(_path(name), f"{texts[name]} {NO_ADDRESS.what}", NO_ADDRESS.fix)
@@ -210,9 +210,9 @@ def _wrong_with_image(text: str) -> str:
     """The URL is not repeated: it may hold a password."""
     if not re.match("https?://", text, re.IGNORECASE):
         return "is not an http or https URL"
-    found = parse_qs(text.partition("?")[2], keep_blank_values=True).get("sha256", [""])[0]
-    if len(found) != SHA256_LENGTH:
-        return f"has a sha256 of {len(found)} characters" if found else "has no sha256"
+    digest = parse_qs(text.partition("?")[2], keep_blank_values=True).get("sha256", [""])[0]
+    if len(digest) != SHA256_LENGTH:
+        return f"has a sha256 of {len(digest)} characters" if digest else "has no sha256"
     return ""
 
 

@@ -55,10 +55,10 @@ def _vip_in_machine_network(config: InstallConfig) -> Iterator[Fault]:
     """Yield the VIPs that no machine can hold."""
     by_list = lists(config.networking)
     machine = by_list["machineNetwork"]
-    found = versions(machine)
-    if user_managed(config) or not found:
+    families = versions(machine)
+    if user_managed(config) or not families:
         return
-    missing = set(versions(by_list["serviceNetwork"])) - set(found)  # a line of its own, in networks.py
+    missing = set(versions(by_list["serviceNetwork"])) - set(families)  # a line of its own, in networks.py
     for vips in _written_vips(config).values():
         for vip in vips:
             if vip.address is None or vip.address.version in missing:
@@ -70,7 +70,7 @@ def _vip_in_machine_network(config: InstallConfig) -> Iterator[Fault]:
 def _order(config: InstallConfig) -> Iterator[Fault]:
     """Yield the VIPs that put another family first: in dual stack, the first one is the primary one everywhere."""
     by_list = {name: versions(texts) for name, texts in lists(config.networking).items()}
-    firsts = {name: found[0] for name, found in by_list.items() if len(set(found)) > 1}
+    firsts = {name: present[0] for name, present in by_list.items() if len(set(present)) > 1}
     if "serviceNetwork" not in firsts:
         return
     for vips in _written_vips(config).values():

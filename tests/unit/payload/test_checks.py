@@ -184,7 +184,7 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: pointing(f, "worker", f"http://api-int.{DOMAIN}:22624/config/worker"),
-        f"worker.ign: fetches http://api-int.{DOMAIN}:22624/config/worker, not ", "each under its own name",
+        f"worker.ign: fetches http://api-int.{DOMAIN}:22624/config/worker, but only ", "each under its own name",
         id="pointer-in-the-clear",
     ),
     pytest.param(

@@ -123,7 +123,7 @@ def test_good_vips_pass(change: Change) -> None:
             f"{AT}.ingressVIPs: 192.168.111.4, fd00::4, fd00::6: 3 addresses. Fix: write at most 2",
             id="three-ingress-vips",
         ),
-        pytest.param(api(""), f"{AT}.apiVIPs[0]: missing. Fix: write an address alone", id="empty-vip"),
+        pytest.param(api(""), f"{AT}.apiVIPs[0]: missing. Fix: write only an address", id="empty-vip"),
         pytest.param(api("api.okd.lab.test"), f"{AT}.apiVIPs[0]: api.okd.lab.test is not an IP address", id="a-name"),
         pytest.param(api("192.168.111.5/24"), f"{AT}.apiVIPs[0]: 192.168.111.5/24 is not an IP address", id="a-cidr"),
         pytest.param(api("192.168.111"), f"{AT}.apiVIPs[0]: 192.168.111 is not an IP address", id="a-short-address"),
@@ -274,8 +274,8 @@ def test_vips_disagree_with_one_list_of_networks(change: Change, name: str) -> N
 def test_two_vips_that_are_no_addresses_are_not_said_to_be_the_same_one() -> None:
     refused(
         vips(("x",), ("y",)),
-        f"{AT}.apiVIPs[0]: x is not an IP address. Fix: write an address alone",
-        f"{AT}.ingressVIPs[0]: y is not an IP address. Fix: write an address alone",
+        f"{AT}.apiVIPs[0]: x is not an IP address. Fix: write only an address",
+        f"{AT}.ingressVIPs[0]: y is not an IP address. Fix: write only an address",
     )
 
 

@@ -170,8 +170,8 @@ def an_arbiter(config: dict[str, Any]) -> None:
         pytest.param(
             two_masters,
             [
-                "controlPlane.fencing: two hosts have no majority of etcd without Pacemaker, and this program knows "
-                "none but etcd's own. Fix: remove it, and have one host or three"
+                "controlPlane.fencing: two hosts have no majority of etcd without Pacemaker, which this program "
+                "does not install. Fix: remove it, and have one host or three"
             ],
             id="fencing",
         ),
