@@ -301,20 +301,26 @@ class Deadlines(Option):
 class Placement(Model):
     """The options that the machines' files depend on. All others may be missing."""
 
-    node_addresses: dict[str, tuple[IPvAnyAddress, ...]] = {}
+    node_addresses: dict[str, tuple[IPvAnyAddress, ...]] = Field(
+        {}, description="The addresses that DHCP reserves for each server."
+    )
     bootstrap: BootstrapAddress = BootstrapAddress()
     vrids: Vrids = Vrids()
     vrrp: Vrrp = Vrrp()
     runtime: Runtime = "podman"
-    images: Images = Images()
+    images: Images = Field(Images(), description="What the machines run, by the release image of the payload.")
     media: MediaAddress = MediaAddress()
 
 
 class BmcOptions(Model):
     """The options by which BMCs are reached, and their machines consented to. All others may be missing."""
 
-    consent: dict[str, MachineName] = {}
-    bmc_credentials: dict[str, Login] = {}
+    consent: dict[str, MachineName] = Field(
+        {}, description="By `bmc consent`: UUID or serial. Each line ALLOWS THAT MACHINE'S DISK TO BE WIPED."
+    )
+    bmc_credentials: dict[str, Login] = Field(
+        {}, description="The BMCs' logins that the install-config does not have."
+    )
     bmc_trust: dict[str, Trust] = {}
     bmc_ca: str = Field(
         "", description="PEM of the BMCs' CA; empty: bmcVerifyCA of the install-config, else the system's CAs."
@@ -325,13 +331,17 @@ class Options(Placement, BmcOptions, extra="forbid"):
     """The stack's config."""
 
     phase: Phase = Phase.BOOTSTRAP
-    payload: Annotated[PayloadDigests, Placeholder(dict.fromkeys(PayloadDigests.model_fields, PLACEHOLDER))]
+    payload: Annotated[PayloadDigests, Placeholder(dict.fromkeys(PayloadDigests.model_fields, PLACEHOLDER))] = Field(
+        description="By `okd-baremetal payload`: digests of what openshift-install wrote."
+    )
     pull_secret: PullSecret = Field(SecretStr(""), description="In place of pullSecret in the install-config.")
     notify_url: NotifyUrl = Field(SecretStr(""), description="A web hook that gets a message when a run has ended.")
     reinstall: dict[str, MachineName] = {}
-    bootstrap: Bootstrap = Bootstrap()
+    bootstrap: Bootstrap = Field(Bootstrap(), description="The bootstrap VM.")
     provisioner: ProvisionerOption = ProvisionerOption()
-    media: Annotated[MediaOption, Placeholder({"url": "http://placeholder.invalid"})]
+    media: Annotated[MediaOption, Placeholder({"url": "http://placeholder.invalid"})] = Field(
+        description="Where the BMCs fetch the boot ISOs, and what those are made from."
+    )
     network_preflight: NetworkFindings = NetworkFindings()
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()

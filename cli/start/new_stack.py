@@ -6,17 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from base.yaml_text import parse_yaml
-from cluster.options import PREFIX
+from cluster.options import PREFIX, Options
 
-SECTIONS = {
-    "node_addresses": "what DHCP reserves for each server",
-    "consent": "by `bmc consent`: UUID or serial. Each line ALLOWS THAT MACHINE'S DISK TO BE WIPED",
-    "bootstrap": "the bootstrap VM",
-    "payload": "by `okd-baremetal payload`: digests of what openshift-install wrote",
-    "images": "what the machines run, by the release image of the payload",
-    "media": "where the BMCs fetch the boot ISOs, and what those are made from",
-    "bmc_credentials": "the BMCs' logins that the install-config does not have",
-}
 HEAD = """\
 # The options of the stack {stack}, by `okd-baremetal init`. docs/reference/options.md has them all.
 # A line that is commented out is left to do: `pulumi config set --path <option> <value>`, or write it here.
@@ -73,10 +64,14 @@ def _section(options: Sequence[Option], depth: int) -> Iterator[str]:
         if len(inner[0].path) == depth + 1:
             yield f"{pad}{mark}{key}: {_written(inner[0])}"
             continue
-        yield f"{pad}{mark}{key}:{_trailing(SECTIONS.get(name, '') if depth == 0 else '')}"
+        yield f"{pad}{mark}{key}:{_trailing(_description(name) if depth == 0 else '')}"
         for line in _section(inner, depth + 1):
             # In a section that is commented out, the first mark is enough.
             yield f"{pad}# {line.removeprefix(pad).replace('# ', '', 1)}" if mark else line
+
+
+def _description(name: str) -> str:
+    return Options.model_fields[name].description or ""
 
 
 def _written(option: Option) -> str:

@@ -50,7 +50,7 @@ def assets(graph: Graph) -> set[str]:
     return {each.name for each in graph.of("RenderedAsset")}
 
 
-def test_phase_bootstrap_declares_the_vm_and_installs_the_control_plane_alone(bootstrap: Graph) -> None:
+def test_phase_bootstrap_declares_the_vm_and_only_the_control_plane(bootstrap: Graph) -> None:
     assert {each.name for each in bootstrap.of("BmcHost")} == CONTROL_PLANE | COMPUTE
     assert bootstrap.one("BootstrapVm").name == VM
     assert bootstrap.one("VipHandoff").name == HANDOFF
@@ -169,7 +169,7 @@ def test_the_network_preflight_waits_until_every_server_is_taken_over(graphs: di
     assert graph.after(graph.one("NetworkPreflight")) == {PREFLIGHT} | CONTROL_PLANE | COMPUTE
 
 
-def test_the_network_preflight_probes_the_inputs_of_the_handoff_and_the_ingress(production: Graph) -> None:
+def test_the_network_preflight_probes_what_handoff_and_ingress_claim(production: Graph) -> None:
     seen, handoff = production.one("NetworkPreflight").inputs, production.one("VipHandoff").inputs
     api, ingress = seen["api"], seen["ingress"]
     assert (api["vips"], api["macs"]) == (["192.168.111.5"], [handoff["bootstrap_mac"]])
@@ -403,7 +403,7 @@ def test_okd_is_waited_for_last_of_all_and_on_request_alone(bootstrap: Graph, pr
     assert run(wait="install").of("OkdInstalled") == []
 
 
-def test_certificates_are_approved_for_both_roles_unless_the_option_says_otherwise(bootstrap: Graph) -> None:
+def test_certificates_of_both_roles_are_approved_as_the_option_says(bootstrap: Graph) -> None:
     for option in (True, False):
         graph = run(bootstrap, phase="production", approve_certificates=option)
         installs = graph.of("HostProvisioning")

@@ -43,7 +43,7 @@ def test_without_compute_the_control_plane_holds_the_ingress_vip(declared: Run) 
     assert not any(name.startswith("okd-compute") for name in production.resources)
 
 
-def test_behind_a_balancer_of_the_site_the_graph_is_the_same_with_other_parts(declared: Run) -> None:
+def test_behind_a_balancer_of_the_site_the_graph_has_the_same_shape(declared: Run) -> None:
     bootstrap = declared("balancer")
     production = declared("balancer", bootstrap, phase="production")
     assert (bootstrap.refused, production.refused) == ([], [])
@@ -78,7 +78,7 @@ def test_behind_a_balancer_of_the_site_everything_is_proven_by_its_address(decla
     assert {each.inputs["api_vip"] for each in production.of("HostProvisioning")} == {"10.20.0.100"}
 
 
-def test_a_dual_stack_cluster_proves_both_ingress_vips_and_probes_both_families(
+def test_a_dual_stack_cluster_probes_and_proves_both_families(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.chdir(ROOT)
@@ -111,7 +111,7 @@ def test_a_rollout_knows_whether_its_hosts_are_unicast_peers(
     assert tuple(each.inputs["unicast"] for each in production.of("HostProvisioning")) == unicast
 
 
-def test_each_host_gets_its_own_keyfiles_and_those_with_a_password_are_secret(declared: Run) -> None:
+def test_hosts_get_their_own_keyfiles_with_passwords_as_secrets(declared: Run) -> None:
     graph = declared("static")
     assert "keyfiles" in graph.one("HostProvisioning").secrets
     keyfiles = graph.one("HostProvisioning").inputs["keyfiles"]

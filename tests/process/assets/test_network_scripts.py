@@ -183,9 +183,7 @@ def test_coredns_is_not_started_without_another_server(scripts: Path) -> None:
 
 @needs_root
 @pytest.mark.parametrize(("vip", "own"), [("192.0.2.5", "192.0.2.21"), ("fd2e::5", "fd2e::21")])
-def test_the_machine_lists_its_own_address_first_in_resolv_conf_also_after_a_second_run(
-    scripts: Path, vip: str, own: str
-) -> None:
+def test_the_machines_own_address_comes_first_in_resolv_conf(scripts: Path, vip: str, own: str) -> None:
     (scripts / "etc/site").write_text(SITE)
     (scripts / "etc/resolv.conf").symlink_to("site")
     twice = f"{scripts}/bin/okd-coredns.sh 5; {scripts}/bin/okd-resolver.sh {vip} okd.lab.test\n" * 2
@@ -245,7 +243,7 @@ def test_a_network_change_restarts_coredns_only_if_the_servers_changed(
         pytest.param("two-networks", "up", False, id="the-same"),
     ],
 )
-def test_keepalived_restarts_when_the_network_of_its_vip_moves_to_another_interface(
+def test_keepalived_restarts_when_its_vips_network_changes_interface(
     scripts: Path, machine: str, action: str, restarted: bool
 ) -> None:
     (scripts / "run/okd-baremetal").mkdir(parents=True)

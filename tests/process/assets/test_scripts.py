@@ -113,9 +113,7 @@ def wait_for(what: str, command: str, wanted: int = 0) -> str:
         """
 
 
-def test_the_checks_read_from_haproxy_whether_any_api_and_the_own_one_are_up(
-    scripts: Path, certificate: str, plan: ClusterPlan
-) -> None:
+def test_the_checks_read_the_state_of_apis_from_haproxy(scripts: Path, certificate: str, plan: ClusterPlan) -> None:
     """The rendered haproxy with faster checks, queried by the script that keepalived runs."""
     files = {file.name: file.text for file in render_role(plan, Role.CONTROL_PLANE)}
     # A systemd unit may open more files than a test.
@@ -168,9 +166,7 @@ def balancer(scripts: Path, plan: ClusterPlan, *, checked: bool = True) -> str:
 STOP_BALANCER = "kill $balancer; wait $balancer || true\n"
 
 
-def test_a_node_whose_haproxy_has_just_started_claims_nothing_before_the_first_checks_have_ended(
-    scripts: Path, plan: ClusterPlan
-) -> None:
+def test_a_node_claims_nothing_before_haproxys_first_checks_have_ended(scripts: Path, plan: ClusterPlan) -> None:
     """haproxy takes an API server that never answers for up until then."""
     check = f"{scripts}/bin/okd-check.sh 9454"
     pages = ("/haproxy_monitor", "/own_api", "/own_config_server")
@@ -191,9 +187,7 @@ def test_a_node_whose_haproxy_has_just_started_claims_nothing_before_the_first_c
     assert int(grace) >= 2 + int(check_s), "a check starts within 2 s"
 
 
-def test_a_request_goes_on_to_the_next_member_while_a_dead_one_is_not_noticed_yet(
-    scripts: Path, certificate: str, plan: ClusterPlan
-) -> None:
+def test_a_request_goes_to_the_next_member_if_one_is_dead(scripts: Path, certificate: str, plan: ClusterPlan) -> None:
     node = plan.control_plane[1].address
     ask = "curl -fskm 15 https://localhost:9445/readyz -o /dev/null && echo answered\n"
     run = run_on_a_machine(
@@ -227,7 +221,7 @@ print("hung up")
 """
 
 
-def test_a_client_that_says_nothing_is_hung_up_on_and_reaches_no_api_server(scripts: Path, plan: ClusterPlan) -> None:
+def test_a_silent_client_is_disconnected_before_any_api_server(scripts: Path, plan: ClusterPlan) -> None:
     """haproxy would keep a connection for each, and have none left for others."""
     run = run_on_a_machine(
         LISTENING
@@ -284,9 +278,7 @@ def release(scripts: Path) -> Path:
     return scripts / "release"
 
 
-def test_after_a_release_connections_on_their_way_are_served_from_lo_for_15_s(
-    scripts: Path, plan: ClusterPlan
-) -> None:
+def test_after_a_release_open_connections_are_served_from_lo_for_15_s(scripts: Path, plan: ClusterPlan) -> None:
     """With `arp_ignore` nobody new is told the way there, see docs/adr/0008."""
     os.mkfifo(scripts / "time")
     slept = scripts / "slept"
@@ -308,9 +300,7 @@ def test_after_a_release_connections_on_their_way_are_served_from_lo_for_15_s(
         until("no VIP on lo", lambda: vip not in guest.run("ip -o address show dev lo"))
 
 
-def test_the_channel_tells_whether_the_vip_is_on_a_network_card_and_not_on_lo(
-    scripts: Path, plan: ClusterPlan
-) -> None:
+def test_the_channel_reports_a_vip_on_a_card_but_not_on_lo(scripts: Path, plan: ClusterPlan) -> None:
     vip = f"{plan.api.address}/32"
     with channel(scripts) as guest:
         assert guest.send("status") == "held vip=no api=no"
@@ -321,7 +311,7 @@ def test_the_channel_tells_whether_the_vip_is_on_a_network_card_and_not_on_lo(
         assert guest.send("status") == "held vip=yes api=no"
 
 
-def test_the_channel_lowers_and_restores_the_priority_and_reports_the_state(scripts: Path) -> None:
+def test_the_channel_changes_the_priority_and_reports_the_state(scripts: Path) -> None:
     with channel(scripts) as guest:
         assert guest.send("status") == "held vip=no api=no"
         assert guest.send("release") == "released vip=no api=no"

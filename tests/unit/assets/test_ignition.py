@@ -260,7 +260,7 @@ def test_a_secret_is_in_neither_an_error_nor_a_repr() -> None:
         assert not any(secret.decode() in shown for secret in hidden)
 
 
-def test_the_rendered_config_is_merged_last_so_that_it_overrides_the_payload() -> None:
+def test_the_rendered_config_overrides_the_payload() -> None:
     assert children(compose(PAYLOAD, "{ours}")) == [PAYLOAD, b"{ours}"]
 
 

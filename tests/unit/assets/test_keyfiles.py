@@ -172,7 +172,7 @@ def test_dhcpv6_knows_a_server_in_each_of_its_systems(given: dict[str, str], wan
     assert not BY_MAC.keys() & static.keys()
 
 
-def test_a_network_config_that_does_not_reach_the_machine_network_gets_the_keyfile_by_mac() -> None:
+def test_a_network_config_elsewhere_gets_the_keyfile_by_mac() -> None:
     files = keyfiles(rehearsal(), nmstate(STORAGE))
     assert [file.name for file in files] == ["eth1.nmconnection", OWN]
     assert files[0].text == keyfiles_of(nmstate(STORAGE))[0].text
@@ -266,7 +266,7 @@ def test_the_card_on_the_provisioning_network_has_no_route_and_no_dns(cluster: s
     assert 0 > ranks[0] > ranks[1] > -100
 
 
-def test_a_network_config_for_the_card_on_the_provisioning_network_comes_first() -> None:
+def test_a_network_config_for_the_provisioning_card_comes_first() -> None:
     """NetworkManager takes the higher priority, and nmstate writes none."""
     document = nmstate(ethernet("eth0", "192.168.111.21/24"), STORAGE)
     found = profiles(keyfiles(clusters.intent("managed"), document))

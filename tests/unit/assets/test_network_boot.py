@@ -52,7 +52,7 @@ def test_only_machines_whose_clients_boot_from_the_network_serve_it(
     assert len(vips) == (3 if "okd-worker-0" in booting else 0)
 
 
-def test_each_control_plane_node_has_the_same_reservations_and_its_own_address() -> None:
+def test_control_plane_nodes_share_reservations_but_not_addresses() -> None:
     rendered = render(clusters.intent("managed"))
     texts = {name: file.text for name, own in rendered.servers.items() for file in own if file.name == "dnsmasq.conf"}
     assert list(texts) == ["okd-master-0", "okd-master-1", "okd-master-2"]
@@ -77,7 +77,7 @@ def test_without_a_gateway_dhcp_names_no_router(tmp_path: Path) -> None:
     assert "\ndhcp-option=option:router\n" in text
 
 
-def test_the_vip_of_the_provisioning_network_is_claimed_at_the_addresses_there() -> None:
+def test_the_provisioning_vip_is_claimed_at_the_addresses_there() -> None:
     intent = clusters.intent("managed")
     rendered = render(intent)
     texts = {

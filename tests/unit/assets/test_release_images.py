@@ -97,7 +97,7 @@ def test_each_service_starts_after_the_search_with_its_own_image(machine: str) -
 
 
 @pytest.mark.parametrize("options", [{"images": clusters.IMAGES}, {"runtime": "host"}], ids=["named", "host"])
-def test_nothing_is_asked_from_a_release_where_the_images_are_named_or_not_used(options: dict[str, Any]) -> None:
+def test_a_release_is_not_asked_for_named_or_unused_images(options: dict[str, Any]) -> None:
     intent = plans.intent({**plans.options(), **options})
     files = (*render_bootstrap(intent), *(file for role in Role for file in render_role(intent, role)))
     assert [file.path for file in files if "images" in file.name or IMAGES in file.text] == []

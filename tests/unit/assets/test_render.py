@@ -157,7 +157,7 @@ def test_no_path_collides_with_the_payloads(plan: ClusterPlan) -> None:
 FIRST_BOOT = "ConditionPathExists=!/etc/ignition-machine-config-encapsulated.json\n"
 
 
-def test_no_unit_of_the_bootstrap_minds_the_file_that_its_payload_always_writes(
+def test_units_of_the_bootstrap_ignore_the_file_of_a_first_boot(
     plan: ClusterPlan,
 ) -> None:
     units = [file for file in render_bootstrap(plan) if file.reader is Reader.SYSTEMD]

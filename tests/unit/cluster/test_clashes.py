@@ -182,7 +182,7 @@ def test_one_clash_is_one_line_at_the_later_file(earlier: Change, later: Change,
         ),
     ],
 )
-def test_values_that_two_clusters_may_share_or_that_are_invalid_do_not_clash(earlier: Change, later: Change) -> None:
+def test_shareable_and_invalid_values_do_not_clash(earlier: Change, later: Change) -> None:
     assert lines(numbered(1, earlier), numbered(2, later)) == [[], []]
 
 

@@ -57,7 +57,7 @@ def manifests_in(folder: Path) -> dict[str, str]:
     return {Path(path).name: content.data().decode() for path, content in found.items()}
 
 
-def test_the_commands_for_time_servers_write_machine_configs_that_are_accepted(project: Path) -> None:
+def test_the_commands_for_time_servers_write_valid_machine_configs(project: Path) -> None:
     run(project, commands("## Example: time servers"))
     folder = project / "stacks/prod/payload"
     written = {name: text for name, text in manifests_in(folder).items() if "chrony" in name}

@@ -80,7 +80,7 @@ def test_compute_gets_the_architecture_of_the_control_plane() -> None:
     assert made(change)["compute"][0]["architecture"] == "amd64"
 
 
-def test_compute_has_no_architecture_of_its_own_if_the_control_plane_has_none() -> None:
+def test_compute_has_an_architecture_only_if_the_control_plane_has_one() -> None:
     def change(config: dict[str, Any]) -> None:
         config["controlPlane"].pop("architecture", None)
         config["compute"][0]["architecture"] = "arm64"

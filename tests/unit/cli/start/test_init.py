@@ -24,29 +24,29 @@ KNOWN = f"""\
 # The options of the stack prod, by `okd-baremetal init`. docs/reference/options.md has them all.
 # A line that is commented out is left to do: `pulumi config set --path <option> <value>`, or write it here.
 config:
-  okd-baremetal:node_addresses: # what DHCP reserves for each server
+  okd-baremetal:node_addresses: # The addresses that DHCP reserves for each server.
     okd-master-0: ["192.168.111.21"] # DHCP reserves it for 52:54:00:11:10:15
     okd-master-1: ["192.168.111.22"] # DHCP reserves it for 52:54:00:11:10:16
     okd-master-2: ["192.168.111.23"] # DHCP reserves it for 52:54:00:11:10:17
     okd-worker-0: ["192.168.111.24"] # DHCP reserves it for 52:54:00:11:10:18
     okd-worker-1: ["192.168.111.25"] # DHCP reserves it for 52:54:00:11:10:19
-  okd-baremetal:bootstrap: # the bootstrap VM
+  okd-baremetal:bootstrap: # The bootstrap VM.
     address: ["192.168.111.20"] # DHCP reserves it for the VM's MAC, 52:54:00:11:10:14
     base_volume: "coreos-qemu.qcow2" # the only one in the pool default: is it the release's CoreOS?
     base_sha256: "{openshift_install.QCOW2}" # the release's; `up` compares the volume
-  # okd-baremetal:consent: # by `bmc consent`: UUID or serial. Each line ALLOWS THAT MACHINE'S DISK TO BE WIPED
+  # okd-baremetal:consent: # By `bmc consent`: UUID or serial. Each line ALLOWS THAT MACHINE'S DISK TO BE WIPED.
   #   okd-master-0: <UUID or serial>
   #   okd-master-1: <UUID or serial>
   #   okd-master-2: <UUID or serial>
   #   okd-worker-0: <UUID or serial>
   #   okd-worker-1: <UUID or serial>
-  # okd-baremetal:payload: # by `okd-baremetal payload`: digests of what openshift-install wrote
+  # okd-baremetal:payload: # By `okd-baremetal payload`: digests of what openshift-install wrote.
   #   bootstrap: <sha256>
   #   master: <sha256>
   #   worker: <sha256>
-  okd-baremetal:images: # what the machines run, by the release image of the payload
+  okd-baremetal:images: # What the machines run, by the release image of the payload.
     release: "{openshift_install.RELEASE}" # of `openshift-install version`
-  okd-baremetal:media: # where the BMCs fetch the boot ISOs, and what those are made from
+  okd-baremetal:media: # Where the BMCs fetch the boot ISOs, and what those are made from.
     address: "172.22.0.2" # this machine's towards the BMCs
     base_iso:
       sha256: "{openshift_install.ISO}"

@@ -202,7 +202,7 @@ MOVE = "Fix: choose it from the network of the machines, or move them to that ne
         ),
     ],
 )
-def test_a_machine_outside_its_vips_network_and_a_vip_that_nobody_can_hold_are_refused(
+def test_machines_and_vips_in_different_networks_are_refused(
     files: Files, change: Change, changes: dict[str, Any], lines: list[str]
 ) -> None:
     found = files.refused_intent(change, plans.options(**changes))
@@ -211,7 +211,7 @@ def test_a_machine_outside_its_vips_network_and_a_vip_that_nobody_can_hold_are_r
         assert seen.startswith(line), seen
 
 
-def test_compute_may_live_in_another_network_than_the_control_plane_with_its_vip(files: Files) -> None:
+def test_compute_and_its_vip_may_be_in_a_network_of_their_own(files: Files) -> None:
     at = addresses(okd_worker_0=["192.168.112.24"], okd_worker_1=["192.168.112.25"])
     plan = files.plan(ingress_apart, node_addresses=at)
     assert [str(each) for each in (*plan.api.networks, *plan.ingress.networks)] == [

@@ -36,7 +36,7 @@ def test_a_vip_knows_its_network_and_its_vrrp_identity() -> None:
     assert (intent.api.priorities, intent.ingress.priorities) == (API["release"], INGRESS)
 
 
-def test_the_network_of_a_balancer_that_is_elsewhere_is_the_first_of_its_family() -> None:
+def test_a_balancer_elsewhere_has_the_first_network_of_its_family() -> None:
     intent = clusters.intent("balancer")
     assert intent.balancer is Balancer.SITE
     assert [str(network) for network in (*intent.api.networks, *intent.ingress.networks)] == ["192.168.111.0/24"] * 2
@@ -166,7 +166,7 @@ def without_mac(name: str) -> Change:
     return change
 
 
-def test_without_a_mac_in_the_file_the_bootstraps_mac_follows_from_the_domain() -> None:
+def test_without_a_written_mac_the_bootstraps_follows_from_the_domain() -> None:
     # It must never change: DHCP has a reservation for it.
     assert judged(without_mac("okd")).bootstrap.mac == "52:54:00:9f:6e:52"
     assert judged(without_mac("other")).bootstrap.mac != judged(without_mac("okd")).bootstrap.mac
@@ -270,7 +270,7 @@ def with_a_spare_of_compute(change: Change) -> Change:
     return changed
 
 
-def test_each_host_has_the_address_of_its_number_in_the_file_on_a_managed_provisioning_network() -> None:
+def test_a_managed_network_numbers_its_hosts_in_the_order_of_the_file() -> None:
     """Also a spare, and one that boots by virtual CD: an address never moves to another host."""
 
     def change(config: dict[str, Any]) -> None:
@@ -299,7 +299,7 @@ def test_each_host_has_the_address_of_its_number_in_the_file_on_a_managed_provis
         ),
     ],
 )
-def test_no_host_has_an_address_on_a_provisioning_network_that_others_manage(change: Change) -> None:
+def test_hosts_have_no_address_on_a_network_that_others_manage(change: Change) -> None:
     assert {each.provisioning_address for each in judged(change).hosts} == {None}
 
 
@@ -316,7 +316,7 @@ def test_the_bmcs_address_says_whether_a_host_boots_from_the_network() -> None:
         pytest.param(with_a_spare_of_compute(from_network(3, 4)), ([], ["okd-worker-0"]), id="spare"),
     ],
 )
-def test_a_cluster_serves_the_network_boot_of_its_servers_if_it_manages_the_network(
+def test_a_cluster_serves_network_boot_on_the_network_that_it_manages(
     change: Change, wanted: tuple[list[str], list[str]]
 ) -> None:
     intent = judged(change)
@@ -324,7 +324,7 @@ def test_a_cluster_serves_the_network_boot_of_its_servers_if_it_manages_the_netw
     assert found == wanted
 
 
-def test_the_control_plane_claims_the_provisioning_vip_for_compute_that_boots_from_the_network() -> None:
+def test_the_control_plane_claims_the_vip_that_compute_boots_from() -> None:
     vip = judged(from_network(4, clusterProvisioningIP="172.22.0.7")).provisioning_vip
     assert vip is not None
     assert ([str(each) for each in vip.addresses], [str(each) for each in vip.networks]) == (
@@ -343,7 +343,7 @@ def test_the_control_plane_claims_the_provisioning_vip_for_compute_that_boots_fr
         pytest.param(with_a_spare_of_compute(from_network(4)), id="a-spare-alone"),
     ],
 )
-def test_without_compute_that_boots_from_the_cluster_there_is_no_provisioning_vip(change: Change) -> None:
+def test_without_compute_to_boot_there_is_no_provisioning_vip(change: Change) -> None:
     assert judged(change).provisioning_vip is None
 
 

@@ -71,7 +71,7 @@ def with_networks(config: dict[str, Any]) -> None:
         host(config, index).update(networkConfig={"interfaces": [{"name": name}]})
 
 
-def test_a_network_config_that_gives_no_keyfiles_is_a_fault_beside_the_others(files: Files) -> None:
+def test_a_network_config_without_keyfiles_is_a_fault_beside_others(files: Files) -> None:
     path = files.write(with_networks)
     with pytest.raises(ConfigError) as caught:
         load_plan(path, plans.options(consent={}), refusing)

@@ -42,7 +42,7 @@ FETCHING = [
 
 
 @pytest.mark.parametrize("change", FETCHING)
-def test_a_web_server_of_the_site_cannot_serve_hosts_that_boot_from_the_network(files: Files, change: Change) -> None:
+def test_a_web_server_of_the_site_cannot_serve_network_boot(files: Files, change: Change) -> None:
     media = {"url": WEB, "base_iso": plans.BASE_ISO}
     assert files.refused_plan(change, media=media) == [
         "config: media.url: a web server, but only this program serves hosts that boot from the network: "

@@ -64,7 +64,7 @@ def test_named_addresses_are_kept_and_not_used_again(tmp_path: Path) -> None:
     assert str(placed.bootstrap.address) == "192.168.111.3"
 
 
-def test_a_missing_family_of_a_server_is_added_in_the_order_of_the_families(tmp_path: Path) -> None:
+def test_a_missing_family_is_added_in_the_order_of_the_families(tmp_path: Path) -> None:
     named = {"node_addresses": {name: ["fd2e::21"] for name in plans.HOSTS[:1]}}
     placed, _ = with_samples(Files(tmp_path).intent(clusters.dual_stack, named))
     assert placed.servers[0].addresses == (ip_address("192.168.111.1"), ip_address("fd2e::21"))

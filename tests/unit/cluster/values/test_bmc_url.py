@@ -199,7 +199,7 @@ def test_the_server_is_the_same_in_any_spelling(one: str, other: str, same: bool
     "kind",
     ["redfish", "idrac-redfish", "ilo5-redfish", "redfish-virtualmedia", "idrac-virtualmedia", "ilo5-virtualmedia"],
 )
-def test_a_redfish_server_that_boots_from_the_network_or_virtual_media_can_be_installed(kind: str) -> None:
+def test_redfish_servers_can_be_installed_by_network_or_virtual_media(kind: str) -> None:
     for address in (f"{kind}://bmc{SYSTEM}", f"{kind}+http://bmc{SYSTEM}"):
         found = parse_redfish_url(address)
         assert (found, found.url) == (parse_bmc_url(address), address)
