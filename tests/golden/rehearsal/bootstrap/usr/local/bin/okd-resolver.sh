@@ -5,12 +5,12 @@
 # Exit 0 when written. USAGE: okd-resolver.sh VIP DOMAIN
 set -euo pipefail
 vip=${1:?VIP} domain=${2:?DOMAIN} upstreams=/run/okd-baremetal/upstreams
-place=$("${0%/*}/okd-get-vip-subnet-cidr.sh" "$vip" 60)
+network=$("${0%/*}/okd-get-vip-subnet-cidr.sh" "$vip" 60)
 others=$(awk -v own="$domain" '$1 == "search" { for (i = 2; i <= NF; i++) if ($i != own) printf " %s", $i }' "$upstreams")
 settings=$(
     echo "# Written by okd-resolver.sh of okd-baremetal."
     echo "search ${domain}${others}"
-    echo "nameserver ${place##* }"
+    echo "nameserver ${network##* }"
     grep -m 2 '^nameserver ' "$upstreams"
     grep '^options ' "$upstreams" || true
 )

@@ -7,8 +7,8 @@ deadline_s=${1:?DEADLINE_S}
 shift
 conf=$(</etc/okd-baremetal/keepalived.conf)
 for vip; do
-    place=$("${0%/*}/okd-get-vip-subnet-cidr.sh" "$vip" "$deadline_s")
-    read -r _ interface _ <<<"$place"
+    network=$("${0%/*}/okd-get-vip-subnet-cidr.sh" "$vip" "$deadline_s")
+    read -r _ interface _ <<<"$network"
     # Remove the VIP and its route that a killed keepalived left behind: two machines would answer it.
     bits=32
     [[ $vip != *:* ]] || bits=128
