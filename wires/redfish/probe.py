@@ -47,7 +47,7 @@ class BmcProbe(SushyBmc):
 
     def kind(self) -> str:
         """Return the row of the quirks' table that applies."""
-        with self._our_errors("read the BMC's version"):
+        with self._converted_errors("read the BMC's version"):
             return self._boot_quirks.vendor
 
     def virtual_cd(self) -> str:
@@ -55,7 +55,7 @@ class BmcProbe(SushyBmc):
         if self._boot_method is not BootMethod.VIRTUAL_CD:
             return ""
         # Drives of the System and of the Manager are often the same, so those of the Manager may not be needed.
-        with suppress(BmcError), self._our_errors("read the virtual CD"):
+        with suppress(BmcError), self._converted_errors("read the virtual CD"):
             if usable := DiscDrives.read(self.url, self._known(), (), self._quirks).usable:
                 return str(usable[0].path)
         usable = self._known_discs().usable
@@ -63,7 +63,7 @@ class BmcProbe(SushyBmc):
 
     def boot_targets(self) -> str:
         """Return the targets of a boot override that the BMC allows."""
-        with self._our_errors("read the boot targets"):
+        with self._converted_errors("read the boot targets"):
             offered = self._known().get_allowed_system_boot_source_values()
             return ", ".join(sorted(target.value for target in offered))
 
@@ -74,7 +74,7 @@ class BmcProbe(SushyBmc):
 
     def licence(self) -> str:
         """Return the licence that the BMC's Manager names, as iLO does. Empty if none is readable."""
-        with self._our_errors("read the licence"):
+        with self._converted_errors("read the licence"):
             names = [_licence_in(manager.json.get("Oem")) for manager in self._managers]
             return next(filter(None, names), "")
 

@@ -89,12 +89,12 @@ class SushyBmc:
 
     def bmc_version(self) -> str:
         """Read the firmware version of the BMC itself. Empty if unreported."""
-        with self._our_errors("read the BMC's version"):
+        with self._converted_errors("read the BMC's version"):
             return next((manager.firmware_version or "" for manager in self._managers), "")
 
     def power(self) -> Power:
         """Read the power state. Skips the rest of the System, because this is the most frequent read."""
-        with self._our_errors("read the power"):
+        with self._converted_errors("read the power"):
             system = self._http.get(self._seen.path).json() if self._seen is not None else self._system().json
             return POWER.get(system["PowerState"], Power.CHANGING)
 
@@ -103,14 +103,14 @@ class SushyBmc:
         boot = self._system().boot
         words = (boot.target, boot.enabled, boot.mode) if boot else ()
         override = BootOverride(*(word.value if word else "" for word in words))
-        with self._our_errors("read the boot attributes"):
+        with self._converted_errors("read the boot attributes"):
             if self._quirks.boots_by_attributes and self._boot_attributes().choose_virtual_cd:
                 return BootOverride(CD, ONCE, override.mode)
         return override
 
     def pending_override(self) -> BootOverride | None:
         """Read the boot override that waits for the next reset, in @Redfish.Settings. None: nothing can wait."""
-        with self._our_errors("read the pending boot override"):
+        with self._converted_errors("read the pending boot override"):
             boot = self._pending_boot()
             override = BootOverride(
                 *(boot.get(f"BootSourceOverride{word}") or "" for word in ("Target", "Enabled", "Mode"))
@@ -119,12 +119,12 @@ class SushyBmc:
 
     def boot_modes(self) -> tuple[str, ...]:
         """Read the boot modes that the BMC allows. Empty if unreported."""
-        with self._our_errors("read the boot modes"):
+        with self._converted_errors("read the boot modes"):
             return tuple(self._boot().get(f"{MODE}@Redfish.AllowableValues") or ())
 
     def expect_boot_method(self) -> None:
         """See `BmcClient`. Attributes choose an iDRAC's virtual CD. Not every BMC with UefiHttp takes a URI."""
-        with self._our_errors("read the boot targets"):
+        with self._converted_errors("read the boot targets"):
             if self._boot_method is BootMethod.VIRTUAL_CD and self._quirks.boots_by_attributes:
                 return
             wanted = tuple(map(sushy.BootSource, TARGETS[self._boot_method]))
@@ -135,7 +135,7 @@ class SushyBmc:
 
     def secure_boot(self) -> SecureBoot | None:
         """Read Secure Boot. None: the BMC has no such resource."""
-        with self._our_errors("read Secure Boot"):
+        with self._converted_errors("read Secure Boot"):
             path = (self._known().json.get("SecureBoot") or {}).get("@odata.id")
             if not path:
                 return None
@@ -153,14 +153,14 @@ class SushyBmc:
         if self._discs is None or self._discs.enable:
             self._discs = self._find_discs()
         else:
-            with self._our_errors("read the virtual CD"):
+            with self._converted_errors("read the virtual CD"):
                 self._discs.reread()
         return self._discs.image
 
     def insert(self, url: str) -> None:
         """Insert an image into the virtual CD drive. If a drive refuses, try the next."""
         discs = self._known_discs()
-        with self._our_errors("insert the boot ISO"), self._http.adapter.patience(self._limits.insert_s):
+        with self._converted_errors("insert the boot ISO"), self._http.adapter.patience(self._limits.insert_s):
             if discs.enable:
                 self._http.post(discs.enable, data={"RMediaState": "Enable"})
                 self._forget_paths()
@@ -170,7 +170,7 @@ class SushyBmc:
     def eject(self) -> None:
         """Empty all virtual CD drives. Read afterwards: sushy returns normally even if the BMC refuses."""
         discs = self._known_discs()
-        with self._our_errors("eject the virtual CD"):
+        with self._converted_errors("eject the virtual CD"):
             discs.eject()
 
     def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
@@ -178,7 +178,7 @@ class SushyBmc:
 
         sushy clears the URI of an earlier override if this one has none.
         """
-        with self._our_errors(f"set the boot override to {target}"):
+        with self._converted_errors(f"set the boot override to {target}"):
             system = self._known()
             if self._quirks.boots_by_attributes:
                 attributes = self._boot_attributes()
@@ -201,17 +201,17 @@ class SushyBmc:
 
     def set_boot_mode(self, mode: str) -> None:
         """Request a boot mode and nothing else, as ironic does."""
-        with self._our_errors(f"set the boot mode to {mode}"):
+        with self._converted_errors(f"set the boot mode to {mode}"):
             self._known().set_system_boot_options(mode=sushy.BootSourceOverrideMode(mode))
 
     def set_secure_boot(self, *, enabled: bool) -> None:
         """Request that Secure Boot be on or off from the next boot."""
-        with self._our_errors(f"switch Secure Boot {'on' if enabled else 'off'}"):
+        with self._converted_errors(f"switch Secure Boot {'on' if enabled else 'off'}"):
             self._known().secure_boot.set_enabled(enabled)
 
     def request_power(self, want: Power) -> None:
         """Request On, or Off without a shutdown of the operating system."""
-        with self._our_errors(f"switch power {want.value}"):
+        with self._converted_errors(f"switch power {want.value}"):
             system = self._known()
             system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
 
@@ -221,7 +221,7 @@ class SushyBmc:
 
     def _system(self) -> Any:
         """Read the system, with one request."""
-        with self._our_errors("read the system"):
+        with self._converted_errors("read the system"):
             if self._seen is None:
                 self._seen = System(self._http, self._path or self._only_system())
                 self._was_read = True
@@ -238,7 +238,7 @@ class SushyBmc:
         return self._discs
 
     def _find_discs(self) -> DiscDrives:
-        with self._our_errors("read the virtual CD"):
+        with self._converted_errors("read the virtual CD"):
             return DiscDrives.read(self.url, self._known(), self._managers, self._quirks)
 
     def _known(self) -> Any:
@@ -288,7 +288,7 @@ class SushyBmc:
         """The row by the service root, too: from now on for all. That costs a request, so only a boot asks for it."""
         if not self._root_was_read:
             maker = self._known().manufacturer or ""
-            with self._our_errors("read the service root"):
+            with self._converted_errors("read the service root"):
                 self._quirks_seen = quirks_of(maker, self._bmc_kind, self._service_kind)
                 self._root_was_read = True
         return self._quirks
@@ -317,7 +317,7 @@ class SushyBmc:
         self._managers_seen = []
 
     @contextmanager
-    def _our_errors(self, attempt: str) -> Iterator[None]:
+    def _converted_errors(self, attempt: str) -> Iterator[None]:
         """Convert the exceptions of sushy and requests into this program's errors."""
         try:
             yield

@@ -64,14 +64,14 @@ def test_each_line_has_its_time_resource_machine_event_and_text(capfd: pytest.Ca
         logging.getLogger("wires.segment.neighbours").debug("192.0.2.2 on br0: answered by nobody")
         logging.getLogger("wires.api.https").debug("GET https://192.0.2.2:6443/readyz: status 200")
         log.step(Progress("media", "1 s spent"), "")
-    found = lines()
-    assert all(re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time")) for line in found)
-    end = found.pop()
+    written = lines()
+    assert all(re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time")) for line in written)
+    end = written.pop()
     assert re.fullmatch(r"create: done in \d+\.\d s", end.pop("text"))
     assert 0 <= end.pop("seconds") < 60
     who = {"resource": "BmcHost::okd-m0", "machine": "m0"}
     assert end == {**who, "event": "end", "step": "create"}
-    assert found == [
+    assert written == [
         {**who, "event": "begin", "step": "create", "text": "create: begins"},
         {**who, "event": "redfish", "text": "GET /redfish/v1"},
         {**who, "event": "libvirt", "text": "test:///default: create domain vm"},
@@ -189,10 +189,10 @@ def test_beyond_its_bound_a_run_writes_only_steps_and_errors(monkeypatch: pytest
         for _ in range(20):
             say("x" * 1000)
         log.step(Progress("the last step"), "")
-    found = lines()
-    assert [line["text"][:3] for line in found[:-3]] == ["cre", *["xxx"] * 9]
-    assert found[-3]["text"].endswith("from here on only steps and errors are written")
-    assert found[-2]["text"] == "the last step"
+    written = lines()
+    assert [line["text"][:3] for line in written[:-3]] == ["cre", *["xxx"] * 9]
+    assert written[-3]["text"].endswith("from here on only steps and errors are written")
+    assert written[-2]["text"] == "the last step"
 
 
 def test_work_goes_on_if_no_log_can_be_written(capfd: pytest.CaptureFixture[str]) -> None:

@@ -72,14 +72,14 @@ class BmcCapture(SushyBmc):
             if self._seen is None:  # else it was read: a BMC that this program cannot use, or without a Manager
                 raise
         paths = [self._seen.path]
-        with suppress(BmcError), self._our_errors("read the managers"):
+        with suppress(BmcError), self._converted_errors("read the managers"):
             paths += [manager.path for manager in self._managers]
             if self._quirks.boots_by_attributes:
                 paths.append(older_path(self._managers[0]))
         return [path.rstrip("/") for path in (*paths, ROOT, SYSTEMS, MANAGERS)]
 
     def _answer(self, path: str) -> _Answer:
-        with self._our_errors(f"read {path}"):
+        with self._converted_errors(f"read {path}"):
             try:
                 answer = self._http.get(path)
             except sushy.exceptions.HTTPError as error:

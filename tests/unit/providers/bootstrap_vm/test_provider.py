@@ -150,9 +150,9 @@ class TestCreate:
         created = BootstrapVmProvider().create(props)
         assert (created.id, created.outs) == (NAME, props)
         assert adapters.hypervisor.calls == BUILT
-        found = adapters.hypervisor.find(NAME)
-        assert found is not None
-        assert (found.owner, found.running) == ("okd-baremetal/prod", True)
+        domain = adapters.hypervisor.find(NAME)
+        assert domain is not None
+        assert (domain.owner, domain.running) == ("okd-baremetal/prod", True)
 
     def test_the_vm_boots_the_payloads_config_merged_with_the_rendered_one(
         self, adapters: FakeAdapters, props: dict[str, Any], bootstrap_ign: bytes

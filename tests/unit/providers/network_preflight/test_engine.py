@@ -63,10 +63,10 @@ class FakeNetwork:
 
     def resolve(self, name: str, version: int) -> frozenset[str]:
         host = name.removesuffix(".okd.lab.test")
-        found = self.names[host] if host in self.names else NAMES[host]
-        if isinstance(found, OSError):
-            raise found
-        return frozenset(address for address in found if ip_address(address).version == version)
+        addresses = self.names[host] if host in self.names else NAMES[host]
+        if isinstance(addresses, OSError):
+            raise addresses
+        return frozenset(address for address in addresses if ip_address(address).version == version)
 
 
 def result_of(network: FakeNetwork, spec: NetworkPreflightSpec = SPEC, **severity: str) -> PreflightResult:
@@ -268,7 +268,7 @@ def booting(mode: Mode, base: NetworkPreflightSpec = SPEC) -> NetworkPreflightSp
 def test_without_network_boot_no_dhcp_server_is_probed() -> None:
     network = FakeNetwork(offers=[OFFER])
     assert result_of(network).findings == ()
-    assert not any("DHCP" in each for each in network.asked)
+    assert not any("DHCP" in probe for probe in network.asked)
 
 
 @pytest.mark.parametrize("phase", Phase)

@@ -22,8 +22,8 @@ def plan(mode: str, *from_the_network: str) -> ClusterPlan:
 @pytest.mark.parametrize("mode", ["Managed", "Unmanaged"])
 def test_dhcp_is_probed_for_the_servers_that_boot_from_the_network(mode: Mode) -> None:
     first, _, third = (server.boot_mac for server in plans.plan().control_plane)
-    found = NetworkPreflightSpec.of(plan(mode, "okd-master-2", "okd-master-0")).provisioning
-    assert found == ProvisioningSegment(mode=mode, bridge="pxe0", macs=(first, third))
+    segment = NetworkPreflightSpec.of(plan(mode, "okd-master-2", "okd-master-0")).provisioning
+    assert segment == ProvisioningSegment(mode=mode, bridge="pxe0", macs=(first, third))
 
 
 @pytest.mark.parametrize(("mode", "hosts"), [("Disabled", ["okd-master-0"]), ("Managed", []), ("Unmanaged", [])])

@@ -86,8 +86,8 @@ def test_a_refresh_reports_findings_and_keeps_the_state(
     props: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     state = {**props, "warnings": ["an old one"], "unseen": []}
-    found = on_the_segment(lambda: NetworkPreflightProvider().read("network", state), STRANGER)
-    assert (found.id, found.outs) == ("network", state)
+    refreshed = on_the_segment(lambda: NetworkPreflightProvider().read("network", state), STRANGER)
+    assert (refreshed.id, refreshed.outs) == ("network", state)
     assert f"okd-network: API VIP 192.168.111.5: answered by {STRANGER}" in capfd.readouterr().err
 
 
@@ -95,8 +95,8 @@ def test_a_refresh_from_outside_the_segment_does_not_fail(
     props: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     state = {**props, "warnings": ["an old one"], "unseen": []}
-    found = in_own_network(lambda: NetworkPreflightProvider().read("network", state))
-    assert (found.id, found.outs) == ("network", state)
+    refreshed = in_own_network(lambda: NetworkPreflightProvider().read("network", state))
+    assert (refreshed.id, refreshed.outs) == ("network", state)
     assert "okd-network: not probed: API VIP 192.168.111.5: 192.168.111.5: no interface" in capfd.readouterr().err
 
 

@@ -40,18 +40,18 @@ class Rig:
 
     def get(self, address: str, path: str, model: type[R]) -> R | None:
         assert address == VIP
-        _, version, operators = [each for each in self.reports if each[0] <= self.clock.now()][-1]
+        _, version, operators = [report for report in self.reports if report[0] <= self.clock.now()][-1]
         if isinstance(version, OSError):
             raise version
         if not version:
             return None
-        found: dict[str, Any] = {VERSION: {"status": version}, OPERATORS: {"items": operators}}
-        return model.model_validate(found[path])
+        answers: dict[str, Any] = {VERSION: {"status": version}, OPERATORS: {"items": operators}}
+        return model.model_validate(answers[path])
 
     def prove(self, deadline_s: float = 100) -> tuple[str | None, list[str]]:
         engine = OkdInstalledEngine(self, VIP, self.clock, into(self.lines), self.log.append)
-        found = engine.prove(deadline_s=deadline_s)
-        return found.version, found.operators
+        outs = engine.prove(deadline_s=deadline_s)
+        return outs.version, outs.operators
 
     def error(self, deadline_s: float = 100) -> str:
         with pytest.raises(IncompleteError) as caught:
@@ -81,7 +81,7 @@ def test_each_operator_that_becomes_ready_or_ceases_to_be_is_a_line() -> None:
         ]
     )
     assert rig.prove() == ("4.21.0", ["console", "dns"])
-    assert rig.clock.now() == 80, "the half minute begins anew"
+    assert rig.clock.now() == 80, "the half minute begins again"
     assert rig.log == [
         "dns is ready",
         "console is ready",
@@ -113,7 +113,7 @@ def test_the_error_names_unready_operators_with_their_messages() -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "seen"),
+    ("version", "problem"),
     [
         pytest.param(
             status({**DONE, "Failing": "True"}, {"Failing": "no space"}),
@@ -130,11 +130,11 @@ def test_the_error_names_unready_operators_with_their_messages() -> None:
         ),
     ],
 )
-def test_a_version_that_is_not_complete_is_the_reason(version: dict[str, Any] | OSError, seen: str) -> None:
-    found = Rig([(0, version, BOTH)]).error()
-    assert found == f"OKD: {seen}, after 100 s. Fix: see `oc get clusteroperators`, then run `pulumi up` again"
+def test_a_version_that_is_not_complete_is_the_reason(version: dict[str, Any] | OSError, problem: str) -> None:
+    error = Rig([(0, version, BOTH)]).error()
+    assert error == f"OKD: {problem}, after 100 s. Fix: see `oc get clusteroperators`, then run `pulumi up` again"
 
 
 def test_operators_that_are_ready_too_late_are_the_reason() -> None:
-    found = Rig([(0, status({**DONE, "Available": "False"}), []), (95, status(DONE), BOTH)]).error()
-    assert found.startswith("OKD: the operators were not steady for 30 s, after 100 s")
+    error = Rig([(0, status({**DONE, "Available": "False"}), []), (95, status(DONE), BOTH)]).error()
+    assert error.startswith("OKD: the operators were not steady for 30 s, after 100 s")

@@ -45,7 +45,7 @@ def test_it_reads_okds_report_with_the_kubeconfig(
         with pytest.raises(IncompleteError) as caught:
             OkdInstalledProvider().create(PROPS)
         assert set(server.names) == {"api.okd.lab.test"}
-        paths = [each.split()[1].decode() for each in server.requests]
+        paths = [request.split()[1].decode() for request in server.requests]
     assert paths == [
         "/apis/config.openshift.io/v1/clusterversions/version",
         "/apis/config.openshift.io/v1/clusteroperators",

@@ -278,9 +278,9 @@ def test_a_tolerable_finding_is_a_warning(spec: dict[str, Any], world: dict[str,
     ids=["smaller", "exactly-as-large", "larger"],
 )
 def test_a_base_volume_may_be_as_large_as_the_disk_and_no_larger(capacity: int, lines: list[str]) -> None:
-    found = result_of(host=with_base(capacity=capacity)).lines()
-    assert len(found) == len(lines)
-    assert all(each.startswith(line) for each, line in zip(found, lines, strict=True))
+    result = result_of(host=with_base(capacity=capacity)).lines()
+    assert len(result) == len(lines)
+    assert all(each.startswith(line) for each, line in zip(result, lines, strict=True))
 
 
 def test_space_that_the_vm_already_uses_counts_as_free() -> None:

@@ -25,8 +25,8 @@ def test_the_remaining_files_are_checked_if_one_is_missing() -> None:
 
 
 def test_a_payload_of_another_cluster_is_a_finding_for_each_file() -> None:
-    found = result_of({"domain": "other.example.com"}).faults
-    assert [each.where for each in found] == [
+    faults = result_of({"domain": "other.example.com"}).faults
+    assert [fault.where for fault in faults] == [
         f"stacks/prod/payload/{name}.ign" for name in ("bootstrap", "master", "worker")
     ]
 
@@ -72,8 +72,8 @@ class TestKubeconfig:
         ],
     )
     def test_a_wrong_or_missing_kubeconfig_is_a_fault(self, beside: str | None, what: str) -> None:
-        found = None if beside is None else self.good(host=beside)
-        (fault,) = result_of(contents=self.contents(), beside=found).faults
+        kubeconfig = None if beside is None else self.good(host=beside)
+        (fault,) = result_of(contents=self.contents(), beside=kubeconfig).faults
         assert fault.where == "stacks/prod/payload/auth/kubeconfig"
         assert fault.what.startswith(what)
         assert fault.fix == "put auth/kubeconfig of the same run of openshift-install there"

@@ -96,8 +96,8 @@ class TestFree:
     """The room for a folder that libvirt will make."""
 
     def test_it_is_that_of_the_nearest_folder_that_exists(self, probe: LocalProbe, tmp_path: Path) -> None:
-        seen = probe.free(tmp_path / "pools" / "okd")
-        assert abs(seen - shutil.disk_usage(tmp_path).free) < 2**30, "other processes write, too"
+        free = probe.free(tmp_path / "pools" / "okd")
+        assert abs(free - shutil.disk_usage(tmp_path).free) < 2**30, "other processes write, too"
         assert not (tmp_path / "pools").exists()
 
     def test_a_file_in_the_way_is_named(self, probe: LocalProbe, tmp_path: Path) -> None:
@@ -142,7 +142,7 @@ class TestBridge:
     """An interface, as /sys/class/net shows it."""
 
     @pytest.mark.parametrize(
-        ("flags", "ports", "seen"),
+        ("flags", "ports", "bridge"),
         [
             pytest.param("0x1003", {"eth0": "0", "eth1": "1"}, AT_WORK, id="at-work"),
             pytest.param("0x1003", {}, NO_LINK, id="without-a-port"),
@@ -157,7 +157,7 @@ class TestBridge:
         ],
     )
     def test_a_bridge_is_reported_as_its_folder_shows_it(
-        self, probe: LocalProbe, flags: str, ports: dict[str, str | None] | None, seen: Bridge
+        self, probe: LocalProbe, flags: str, ports: dict[str, str | None] | None, bridge: Bridge
     ) -> None:
         folder = probe.interfaces / "br0"
         folder.mkdir(parents=True)
@@ -169,7 +169,7 @@ class TestBridge:
             (probe.interfaces / port).mkdir()
             if carrier is not None:  # the carrier of an interface that is down cannot be read
                 (probe.interfaces / port / "carrier").write_text(f"{carrier}\n")
-        assert probe.bridge("br0") == seen
+        assert probe.bridge("br0") == bridge
         assert probe.bridge("br1") is None
 
     def test_the_loopback_of_this_machine_is_no_bridge(self) -> None:

@@ -83,8 +83,8 @@ def test_a_refresh_reports_findings_and_keeps_the_state(
     props: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
     state = {**props, "libvirt_version": "9.0.0", "kvm": True, "warnings": ["an old one"], "unseen": []}
-    seen = ProvisionerPreflightProvider().read("provisioner", state)
-    assert (seen.id, seen.outs) == ("provisioner", state)
+    refreshed = ProvisionerPreflightProvider().read("provisioner", state)
+    assert (refreshed.id, refreshed.outs) == ("provisioner", state)
     assert capfd.readouterr().err.startswith("okd-preflight: media.port ")
 
 

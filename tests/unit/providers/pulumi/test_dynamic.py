@@ -78,8 +78,8 @@ class Drifting(Things):
 
 
 def outs_of(answer: Any) -> dict[str, Any]:
-    found: dict[str, Any] = answer.outs
-    return found
+    outs: dict[str, Any] = answer.outs
+    return outs
 
 
 def failures(news: Props, olds: Props | None = None) -> Failures:
@@ -91,15 +91,15 @@ def failures(news: Props, olds: Props | None = None) -> Failures:
 class TestInputs:
     def test_inputs_get_the_types_of_the_spec_whatever_json_made_of_them(self) -> None:
         parts = {"x": {"name": "p", "count": 2.0}}
-        seen = ThingSpec.model_validate(
+        spec = ThingSpec.model_validate(
             {"name": "a", "size": 9.0, "ratio": 1, "color": "blue", "labels": ["l"], "parts": parts}
         )
-        assert outs_of(Things().create({**seen.model_dump(mode="json"), "size": 9.0, "parts": parts}))["log"] == [
+        assert outs_of(Things().create({**spec.model_dump(mode="json"), "size": 9.0, "parts": parts}))["log"] == [
             "ThingSpec(urn='', name='a', size=9, ratio=1.0, color=<Color.BLUE: 'blue'>, labels=('l',),"
             " parts={'x': Part(name='p', count=2)}, password=SecretStr(''), large={})"
         ]
-        assert (seen.size, type(seen.size), seen.ratio, type(seen.ratio)) == (9, int, 1.0, float)
-        assert seen.parts == {"x": Part(name="p", count=2)}
+        assert (spec.size, type(spec.size), spec.ratio, type(spec.ratio)) == (9, int, 1.0, float)
+        assert spec.parts == {"x": Part(name="p", count=2)}
 
     @pytest.mark.parametrize(
         "props",
@@ -194,7 +194,7 @@ class TestCheck:
         assert failures({"name": "log"}, olds) == [("name", f"was {name}, parts []")]
 
     @pytest.mark.parametrize(
-        ("news", "seen"),
+        ("news", "keys"),
         [
             pytest.param({"name": UNKNOWN}, [], id="a-required-one"),
             pytest.param({"name": UNKNOWN, "size": "x"}, ["size"], id="another-is-wrong"),
@@ -204,8 +204,8 @@ class TestCheck:
             pytest.param({"name": "a", "parts": {"x": {"count": UNKNOWN}}}, [], id="its-neighbour-missing"),
         ],
     )
-    def test_unknown_inputs_cause_no_failure(self, news: Props, seen: list[str]) -> None:
-        assert [key for key, _ in failures(news)] == seen
+    def test_unknown_inputs_cause_no_failure(self, news: Props, keys: list[str]) -> None:
+        assert [key for key, _ in failures(news)] == keys
 
     @pytest.mark.parametrize("value", [UNKNOWN, {"name": UNKNOWN}, {"name": "p", "count": [{"a": UNKNOWN}]}])
     def test_an_unknown_member_is_left_out_of_its_mapping(self, value: object) -> None:
@@ -233,7 +233,7 @@ class TestOutputs:
         assert outs["log"][1] == "ThingOuts(log=['a'], made=3, part=None)"
 
     @pytest.mark.parametrize(
-        ("state", "seen"),
+        ("state", "outs"),
         [
             pytest.param({}, "ThingOuts(log=[], made=0, part=None)", id="missing"),
             pytest.param({"log": None, "made": None}, "ThingOuts(log=[], made=0, part=None)", id="null"),
@@ -248,10 +248,10 @@ class TestOutputs:
             ),
         ],
     )
-    def test_outputs_of_an_older_state_are_read(self, state: Props, seen: str) -> None:
-        assert repr(Things().outs_of(state)) == seen
-        assert outs_of(Things().update("id", {"name": "a", **state}, {"name": "a"}))["log"][1] == seen
-        assert outs_of(Things().read("id", {"name": "a", **state}))["log"][1] == seen
+    def test_outputs_of_an_older_state_are_read(self, state: Props, outs: str) -> None:
+        assert repr(Things().outs_of(state)) == outs
+        assert outs_of(Things().update("id", {"name": "a", **state}, {"name": "a"}))["log"][1] == outs
+        assert outs_of(Things().read("id", {"name": "a", **state}))["log"][1] == outs
 
     def test_a_refresh_keeps_the_inputs_and_adds_what_it_found(self) -> None:
         read = Things().read("id", {"name": "a", "made": 3.0, "__provider": "pickle"})
@@ -325,13 +325,13 @@ def resolved(spec: Spec) -> dict[str, tuple[bool, Any]]:
     """Return for each input whether it is secret, and its value."""
 
     async def each() -> dict[str, tuple[bool, Any]]:
-        found = {}
+        inputs = {}
         for name, value in inputs_of(spec).items():
             if isinstance(value, pulumi.Output):
-                found[name] = (await value.is_secret(), await value.future())
+                inputs[name] = (await value.is_secret(), await value.future())
             else:
-                found[name] = (False, value)
-        return found
+                inputs[name] = (False, value)
+        return inputs
 
     return asyncio.run(each())
 

@@ -69,8 +69,8 @@ def test_progress_is_ephemeral_in_its_row_and_warnings_and_notes_stay(engine: En
     row(URN)(Progress("working"))
     warnings(URN)("mind this")
     notes(URN)("to be known")
-    seen = [(each.severity, each.message, each.urn, each.ephemeral) for each in engine.log]
-    assert seen == [
+    shown = [(line.severity, line.message, line.urn, line.ephemeral) for line in engine.log]
+    assert shown == [
         (engine_pb2.INFO, "working", URN, True),
         (engine_pb2.WARNING, "mind this", URN, False),
         (engine_pb2.INFO, "to be known", URN, False),
@@ -80,7 +80,7 @@ def test_progress_is_ephemeral_in_its_row_and_warnings_and_notes_stay(engine: En
 def test_a_hosts_progress_is_in_its_own_row_or_by_name_in_the_roles(engine: Engine) -> None:
     for name in ("w0", "w1"):
         rows(URN, {"w0": OTHER}, name)(Progress("working"))
-    assert [(each.message, each.urn, each.ephemeral) for each in engine.log] == [
+    assert [(line.message, line.urn, line.ephemeral) for line in engine.log] == [
         ("working", OTHER, True),
         ("w1: working", URN, True),
     ]

@@ -24,8 +24,8 @@ def test_the_pool_of_the_calling_thread_is_widened(call: Callable[[], None]) -> 
     meeting = threading.Barrier(6)
     with ThreadPoolExecutor(2) as pool:
         pool.submit(call).result()
-        for each in [pool.submit(meeting.wait, 20) for _ in range(6)]:
-            each.result()
+        for future in [pool.submit(meeting.wait, 20) for _ in range(6)]:
+            future.result()
 
 
 def test_a_wider_pool_keeps_its_width() -> None:

@@ -79,7 +79,7 @@ def test_nft_accepts_the_rendered_redirect_and_refuses_a_broken_one(tmp_path: Pa
 def test_units_name_only_rendered_files(plan: ClusterPlan) -> None:
     """Each rendered script or file that a unit names exists on the machine."""
     rendered = render(plan)
-    machines = {"bootstrap": rendered.bootstrap, **{each.name: rendered.of(each) for each in plan.servers}}
+    machines = {"bootstrap": rendered.bootstrap, **{server.name: rendered.of(server) for server in plan.servers}}
     for machine, files in machines.items():
         paths = {file.path for file in files}
         for file in files:

@@ -1,4 +1,4 @@
-"""A rendered file as a resource: judged by its reader, identified by its path and digest."""
+"""A rendered file as a resource: checked by its reader, identified by its path and digest."""
 
 from typing import Any
 

@@ -77,16 +77,16 @@ def test_a_client_of_a_vip_waits_as_long_as_client_go(monkeypatch: pytest.Monkey
 @pytest.fixture
 def hypervisor(monkeypatch: pytest.MonkeyPatch) -> FakeHypervisor:
     clock = FakeClock(0)
-    found = FakeHypervisor(clock, domains={NAME: Domain("", "", running=True)})
+    hypervisor = FakeHypervisor(clock, domains={NAME: Domain("", "", running=True)})
 
     @contextmanager
     def connected(uri: str) -> Iterator[Any]:
         assert uri == "qemu:///system"
-        yield found
+        yield hypervisor
 
     monkeypatch.setattr(adapters, "connected", connected)
     monkeypatch.setattr(adapters, "SYSTEM_CLOCK", clock)
-    return found
+    return hypervisor
 
 
 def test_the_guest_is_asked_on_the_channel_of_its_domain(

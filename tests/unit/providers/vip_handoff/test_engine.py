@@ -37,7 +37,7 @@ def test_the_client_measures_from_before_the_release_until_after_the_soak() -> N
 
 
 @pytest.mark.parametrize(
-    ("lan", "seen"),
+    ("lan", "problem"),
     [
         pytest.param(
             {"outages": [(FIRST, 0, NEVER)]},
@@ -59,11 +59,11 @@ def test_the_client_measures_from_before_the_release_until_after_the_soak() -> N
         ),
     ],
 )
-def test_a_gate_that_never_opens_fails_without_a_word_to_the_guest(lan: dict[str, Any], seen: str) -> None:
+def test_a_gate_that_never_opens_fails_without_a_word_to_the_guest(lan: dict[str, Any], problem: str) -> None:
     rig = Rig(**lan)
     error = rig.fails()
     assert "at gate" in str(error)
-    assert seen in str(error)
+    assert problem in str(error)
     assert "VIP and VM are untouched" in str(error)
     assert rig.lan.sent == []
     assert rig.lan.order == []
@@ -146,7 +146,7 @@ def test_an_outage_in_the_soak_restarts_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("lan", "seen"),
+    ("lan", "problem"),
     [
         pytest.param(
             {"outages": [(VIP, 36, NEVER)]}, "master-1 holds it; its API is not ready (status 500)", id="api-down"
@@ -161,11 +161,11 @@ def test_an_outage_in_the_soak_restarts_it() -> None:
         ),
     ],
 )
-def test_a_soak_that_never_lasts_gives_the_vip_back(lan: dict[str, Any], seen: str) -> None:
+def test_a_soak_that_never_lasts_gives_the_vip_back(lan: dict[str, Any], problem: str) -> None:
     rig = Rig(**lan)
     error = rig.fails()
     assert "at soak" in str(error)
-    assert seen in str(error)
+    assert problem in str(error)
     assert rig.lan.sent == ["status", "release", "hold"]
     assert rig.at("back") == pytest.approx(rig.at("soak") + 80, abs=1), "four times the soak"
 
@@ -323,17 +323,19 @@ def test_two_vips_move_together() -> None:
 
 
 @pytest.mark.parametrize(
-    ("second", "state", "seen"),
+    ("second", "state", "problem"),
     [
         pytest.param([(0, HELD)], "release", f"{VIP} by master-1 ({MACS[SECOND]}), {VIP6} by okd-", id="one-stays"),
         pytest.param([(0, HELD), (36, TAKEN), (40, frozenset())], "soak", f"{VIP6} by nobody", id="one-lost"),
     ],
 )
-def test_either_both_vips_move_or_neither(second: list[tuple[float, frozenset[str]]], state: str, seen: str) -> None:
+def test_either_both_vips_move_or_neither(
+    second: list[tuple[float, frozenset[str]]], state: str, problem: str
+) -> None:
     rig = Rig(TWO, second_macs=[*second, (122, HELD)])
     error = str(rig.fails())
     assert f"at {state}: answered: " in error
-    assert seen in error
+    assert problem in error
     assert rig.lan.sent[-1] == "hold"
     assert "the VIP is on the bootstrap again" in error
 

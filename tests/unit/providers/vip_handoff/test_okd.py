@@ -28,13 +28,13 @@ def both(status: str, *conditions: tuple[str, str]) -> bytes:
     return answer({"kind": "x", "data": {"status": status}, "status": {"conditions": listed}})
 
 
-def missing(port: int, found: Kubeconfig | None) -> str | None:
-    assert found
-    return Okd(replace(KubeApi.by(found, f"api.{DOMAIN}"), port=port)).missing(LOCAL)
+def missing(port: int, kubeconfig: Kubeconfig | None) -> str | None:
+    assert kubeconfig
+    return Okd(replace(KubeApi.by(kubeconfig, f"api.{DOMAIN}"), port=port)).missing(LOCAL)
 
 
 @pytest.mark.parametrize(
-    ("answered", "seen"),
+    ("answered", "problem"),
     [
         pytest.param(both("complete", ("EtcdBootstrapMemberRemoved", "True")), None, id="complete"),
         pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"{CONFIG_MAP}missing, wanted", id="no-config-map"),
@@ -52,22 +52,22 @@ def missing(port: int, found: Kubeconfig | None) -> str | None:
     ],
 )
 def test_the_signal_is_read_from_okds_answers(
-    answered: bytes, seen: str | None, payload: Path, certificate: str
+    answered: bytes, problem: str | None, payload: Path, certificate: str
 ) -> None:
     write_kubeconfig(payload)
     with https_server(certificate, answered, client_ca=authority("test-ca").pem) as server:
-        found = missing(server.port, read_kubeconfig("prod"))
+        lacking = missing(server.port, read_kubeconfig("prod"))
         assert set(server.names) == {"api.okd.lab.test"}
-    assert found is None if seen is None else seen in str(found)
-    assert "hunter2" not in str(found)
+    assert lacking is None if problem is None else problem in str(lacking)
+    assert "hunter2" not in str(lacking)
 
 
 def test_an_api_that_refuses_the_client_is_a_missing_signal(payload: Path, certificate: str) -> None:
     write_kubeconfig(payload, kubeconfig(authority("other-ca")))
     with https_server(certificate, client_ca=authority("test-ca").pem) as server:
-        found = missing(server.port, read_kubeconfig("prod"))
+        lacking = missing(server.port, read_kubeconfig("prod"))
         assert server.requests == []
-    assert "OKD cannot be asked through 127.0.0.1: " in str(found)
+    assert "OKD cannot be asked through 127.0.0.1: " in str(lacking)
 
 
 def test_an_api_of_another_cluster_is_sent_nothing(payload: Path, certificate: str) -> None:

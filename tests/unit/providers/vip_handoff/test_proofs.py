@@ -15,7 +15,7 @@ def test_a_vip_without_an_answer_has_no_holder() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "holder"),
+    ("answering", "holder"),
     [
         pytest.param([HELD, HELD], "okd-bootstrap", id="the-bootstrap-has-both"),
         pytest.param([TAKEN, TAKEN], "master-1", id="a-node-has-both"),
@@ -26,8 +26,8 @@ def test_a_vip_without_an_answer_has_no_holder() -> None:
         pytest.param([set(), TAKEN], None, id="nobody-has-the-first"),
     ],
 )
-def test_of_two_vips_the_holder_has_both(seen: list[set[str]], holder: str | None) -> None:
-    assert known_vip_holder(SPEC, list(map(frozenset, seen)), Rig().lan.macs_of) == holder
+def test_of_two_vips_the_holder_has_both(answering: list[set[str]], holder: str | None) -> None:
+    assert known_vip_holder(SPEC, list(map(frozenset, answering)), Rig().lan.macs_of) == holder
 
 
 def test_two_machines_at_the_address_of_a_node_are_no_holder() -> None:
@@ -56,7 +56,7 @@ def test_phase_bootstrap_is_proven_by_one_known_holder_that_serves(
 
 
 @pytest.mark.parametrize(
-    ("lan", "seen"),
+    ("lan", "problem"),
     [
         pytest.param({"macs": [(0, frozenset())]}, "answered by nobody", id="nobody"),
         pytest.param(
@@ -71,11 +71,11 @@ def test_phase_bootstrap_is_proven_by_one_known_holder_that_serves(
         pytest.param({"outages": [(f"config {VIP}", 0, NEVER)]}, "no config server yet", id="no-config-server"),
     ],
 )
-def test_phase_bootstrap_fails_without_a_serving_holder_by_the_deadline(lan: dict[str, Any], seen: str) -> None:
+def test_phase_bootstrap_fails_without_a_serving_holder_by_the_deadline(lan: dict[str, Any], problem: str) -> None:
     rig = Rig(**lan)
     with pytest.raises(HandoffUnsafeError, match="at prove") as caught:
         rig.engine.prove_bootstrap()
-    assert seen in str(caught.value)
+    assert problem in str(caught.value)
     assert SPEC.bootstrap_s <= rig.lan.second < SPEC.bootstrap_s + 1
 
 

@@ -52,18 +52,18 @@ def refreshed(answers: dict[str, list[str]]) -> Props:
 def test_a_refresh_reports_the_holder_of_the_vip_and_all_that_answer(
     answers: dict[str, list[str]], holder: str | None, line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    seen = refreshed(answers)
+    outs = refreshed(answers)
     mac = next(iter(answers)) if holder else None
-    assert (seen["holder"], seen["mac"], seen["macs"]) == (holder, mac, sorted(answers))
-    assert seen["gap_ms"] == 31, "the outputs of the move stay"
+    assert (outs["holder"], outs["mac"], outs["macs"]) == (holder, mac, sorted(answers))
+    assert outs["gap_ms"] == 31, "the outputs of the move stay"
     assert f"API VIP {VIP}: {line}" in capsys.readouterr().err
 
 
 def test_a_refresh_without_an_answer_keeps_the_state_with_a_warning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    found = refreshed({})
-    assert {name: found[name] for name in KNOWN} == KNOWN
+    outs = refreshed({})
+    assert {name: outs[name] for name in KNOWN} == KNOWN
     assert f"API VIP {VIP}: nobody answers it now; kept the recorded holder" in capsys.readouterr().err
 
 
@@ -73,8 +73,8 @@ def test_a_refresh_from_outside_the_segment_keeps_the_state_with_a_warning(
     def work() -> Props:
         return VipHandoffProvider().read("id", {**PROPS, **KNOWN}).outs or {}
 
-    found = in_own_network(work)
-    assert {name: found[name] for name in KNOWN} == KNOWN
+    outs = in_own_network(work)
+    assert {name: outs[name] for name in KNOWN} == KNOWN
     assert (
         f"API VIP {VIP}: could not be probed; kept the recorded holder: {VIP}: no interface of"
         in capsys.readouterr().err
@@ -192,8 +192,8 @@ def test_a_refresh_warns_of_a_site_balancer_that_accepts_no_connection(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     state = {**PROPS, **KNOWN, "balancer": "site", "vips": ["127.0.0.1"]}
-    seen = in_own_network(lambda: VipHandoffProvider().read("id", state)).outs or {}
-    assert {name: seen[name] for name in KNOWN} == KNOWN
+    outs = in_own_network(lambda: VipHandoffProvider().read("id", state)).outs or {}
+    assert {name: outs[name] for name in KNOWN} == KNOWN
     assert (
         "the site's balancer 127.0.0.1: does not accept connections on 6443 now (ConnectionRefusedError"
         in capsys.readouterr().err

@@ -58,8 +58,8 @@ TIMES = {
 
 
 def test_each_time_in_the_table_equals_the_one_it_names() -> None:
-    seen = {time.name: time.of(SPEC) for row in TABLE.values() for time in (row.steady, row.within)}
-    assert seen == TIMES
+    times = {time.name: time.of(SPEC) for row in TABLE.values() for time in (row.steady, row.within)}
+    assert times == TIMES
 
 
 def test_the_document_shows_the_ends() -> None:

@@ -66,19 +66,19 @@ def test_a_vip_without_a_router_at_the_deadline_is_one_line() -> None:
 
 
 @pytest.mark.parametrize(
-    ("macs", "seen"),
+    ("macs", "answers"),
     [
         pytest.param(frozenset(), "answered by nobody", id="nobody"),
         pytest.param(OTHER, "answered by mac-of-the-bootstrap", id="somebody-else"),
         pytest.param(OF["192.0.2.24"] | OF["192.0.2.25"], "answered by mac-24 and mac-25", id="two"),
     ],
 )
-def test_a_missing_proof_at_the_deadline_is_one_line(macs: frozenset[str], seen: str) -> None:
+def test_a_missing_proof_at_the_deadline_is_one_line(macs: frozenset[str], answers: str) -> None:
     rig = Rig((0, macs))
     with pytest.raises(VipError) as caught:
         rig.engine.prove(deadline_s=60)
     assert str(caught.value) == (
-        f"VIP {VIP}: {seen}, wanted exactly one of worker-0, worker-1, after 60 s. "
+        f"VIP {VIP}: {answers}, wanted exactly one of worker-0, worker-1, after 60 s. "
         "Fix: look at the routers and keepalived there"
     )
     assert rig.clock.now() == 60

@@ -26,7 +26,7 @@ def test_an_api_that_answers_200_under_its_name_and_ca_is_ready(certificate: str
         assert server.names == [NAME]
         request, *headers = server.requests[0].split(b"\r\n")
         assert request == b"GET /readyz HTTP/1.1"
-        assert [each for each in headers if each.startswith(b"Host:")] == [b"Host: api.okd.lab.test"]
+        assert [header for header in headers if header.startswith(b"Host:")] == [b"Host: api.okd.lab.test"]
         assert b"Connection: close" in headers
 
 

@@ -41,9 +41,9 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[Callable[[], list[str]]
     """Return the lines of the log since the last call."""
 
     def lines() -> list[str]:
-        found = [record.getMessage() for record in caplog.records if record.name.startswith("wires.libvirt")]
+        messages = [record.getMessage() for record in caplog.records if record.name.startswith("wires.libvirt")]
         caplog.clear()
-        return found
+        return messages
 
     with caplog.at_level(logging.DEBUG, logger="wires.libvirt"):
         yield lines
@@ -59,8 +59,8 @@ def uri(tmp_path: Path) -> str:
 
 @pytest.fixture
 def hypervisor(uri: str) -> Iterator[Libvirt]:
-    with connected(uri) as found:
-        yield found
+    with connected(uri) as hypervisor:
+        yield hypervisor
 
 
 def test_a_domain_is_reported_with_its_build_and_its_power_state(hypervisor: Libvirt) -> None:

@@ -1,4 +1,4 @@
-"""The XML of domains and volumes: parsed, judged by libvirt's schema, and read by libvirt itself."""
+"""The XML of domains and volumes: parsed, validated by libvirt's schema, and read by libvirt itself."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -107,7 +107,7 @@ def parsed(text: str) -> Element:
 
 def content(element: Element) -> Any:
     """An element as its reader has it, whatever its quotes, line breaks and prefixes of namespaces."""
-    return element.tag, element.attrib, (element.text or "").strip(), [content(each) for each in element]
+    return element.tag, element.attrib, (element.text or "").strip(), [content(child) for child in element]
 
 
 @pytest.fixture
@@ -161,8 +161,8 @@ def test_the_cards_are_in_the_order_of_the_spec() -> None:
 
 
 def attribute(root: Element, path: str, name: str) -> str | None:
-    (found,) = root.findall(path)
-    return found.get(name)
+    (element,) = root.findall(path)
+    return element.get(name)
 
 
 def test_special_characters_of_a_domain_survive() -> None:

@@ -1,4 +1,4 @@
-"""The boot override: where it is judged, with which mode, and what ends a wait for it."""
+"""The boot override: where it is checked, with which mode, and what ends a wait for it."""
 
 from pathlib import Path
 
@@ -65,10 +65,10 @@ def test_supermicro_gets_the_mode_of_its_host(it: OneBmc) -> None:
 
 
 @pytest.mark.parametrize("it", ["supermicro"], indirect=True)
-@pytest.mark.parametrize(("found", "sent"), [("Legacy", "Legacy"), ("", "UEFI")])
-def test_an_override_is_restored_with_the_mode_as_found(it: OneBmc, found: str, sent: str) -> None:
+@pytest.mark.parametrize(("mode", "sent"), [("Legacy", "Legacy"), ("", "UEFI")])
+def test_an_override_is_restored_with_the_mode_as_found(it: OneBmc, mode: str, sent: str) -> None:
     to = steps(it)
-    run_steps(to.override_as_found("Pxe", "Continuous", found), to.clock)
+    run_steps(to.override_as_found("Pxe", "Continuous", mode), to.clock)
     assert it.bodies[-1]["Boot"]["BootSourceOverrideMode"] == sent
 
 

@@ -148,7 +148,7 @@ def test_an_eject_without_effect_is_repeated() -> None:
 
 
 @pytest.mark.parametrize(
-    ("found", "writes"),
+    ("as_found", "writes"),
     [
         (BootOverride("Cd", "Disabled"), ["override Cd Once"]),
         (BootOverride("Hdd", "Once"), ["override Cd Once"]),
@@ -157,8 +157,8 @@ def test_an_eject_without_effect_is_repeated() -> None:
     ],
     ids=["disabled", "another", "as-sushy-tools-has-it", "as-supermicro-has-it"],
 )
-def test_an_override_is_set_unless_it_names_the_target_and_holds(found: BootOverride, writes: list[str]) -> None:
-    bmc = FakeBmc(FakeClock(), override=found)
+def test_an_override_is_set_unless_it_names_the_target_and_holds(as_found: BootOverride, writes: list[str]) -> None:
+    bmc = FakeBmc(FakeClock(), override=as_found)
     run_steps(steps(bmc).override("Cd"), bmc.clock)
     assert bmc.writes == writes
 

@@ -42,7 +42,7 @@ def offer(
     return TO_ALL + SERVER_MAC + ethertype + summed + udp + message
 
 
-def seen(address: str = "172.22.0.21", boot_file: str = "undionly.kpxe") -> Offer:
+def parsed(address: str = "172.22.0.21", boot_file: str = "undionly.kpxe") -> Offer:
     return Offer("172.22.0.9", "02:00:00:00:00:99", address, boot_file)
 
 
@@ -71,18 +71,18 @@ def test_a_discover_is_that_of_a_pxe_client() -> None:
 @pytest.mark.parametrize(
     ("frame", "wanted"),
     [
-        pytest.param(offer(), seen(), id="boot-file-in-its-field"),
-        pytest.param(offer() + bytes(20), seen(), id="padded"),
-        pytest.param(offer(USUAL), seen(), id="no-end"),
+        pytest.param(offer(), parsed(), id="boot-file-in-its-field"),
+        pytest.param(offer() + bytes(20), parsed(), id="padded"),
+        pytest.param(offer(USUAL), parsed(), id="no-end"),
         pytest.param(
-            offer(b"\0\0" + USUAL + b"\x43\x04ipxe" + END), seen(boot_file="ipxe"), id="boot-file-as-option"
+            offer(b"\0\0" + USUAL + b"\x43\x04ipxe" + END), parsed(boot_file="ipxe"), id="boot-file-as-option"
         ),
-        pytest.param(offer(USUAL + END, file=b""), seen(boot_file=""), id="no-boot-file"),
-        pytest.param(offer(address=NO_ADDRESS), seen(NO_ADDRESS), id="proxy-dhcp"),
+        pytest.param(offer(USUAL + END, file=b""), parsed(boot_file=""), id="no-boot-file"),
+        pytest.param(offer(address=NO_ADDRESS), parsed(NO_ADDRESS), id="proxy-dhcp"),
         pytest.param(
-            offer(USUAL + b"\x34\x01\x01" + END, file=b"\x43\x04ipxe\xff"), seen(boot_file=""), id="overloaded-file"
+            offer(USUAL + b"\x34\x01\x01" + END, file=b"\x43\x04ipxe\xff"), parsed(boot_file=""), id="overloaded-file"
         ),
-        pytest.param(offer(USUAL + b"\x43\x09ipxe"), seen(boot_file="ipxe"), id="torn-option-behind-the-others"),
+        pytest.param(offer(USUAL + b"\x43\x09ipxe"), parsed(boot_file="ipxe"), id="torn-option-behind-the-others"),
     ],
 )
 def test_an_offer_is_read(frame: bytes, wanted: Offer) -> None:
@@ -170,5 +170,5 @@ def test_offers_of_several_servers_are_collected_and_other_frames_are_not(
 
     monkeypatch.setattr(dhcp, "frames", while_servers_answer)
     heard = on_a_bridge(lambda: dhcp.offers("provisioning", "52:54:00:11:aa:21", wait_s=5))
-    assert heard == {seen(), seen(NO_ADDRESS)}
+    assert heard == {parsed(), parsed(NO_ADDRESS)}
     assert queued == [noise[0], offer(), proxy]

@@ -1,4 +1,4 @@
-"""How a host boots: judged before anything is touched, set, proven, and restored as found."""
+"""How a host boots: checked before anything is touched, set, proven, and restored as found."""
 
 from pathlib import Path
 from typing import Any
@@ -170,7 +170,7 @@ def test_a_change_that_waits_for_power_on_is_reported_without_error() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "given"),
+    ("secure_boot", "proven"),
     [
         (SecureBoot(enabled=True, current="Enabled"), True),
         (SecureBoot(enabled=True), True),
@@ -180,12 +180,12 @@ def test_a_change_that_waits_for_power_on_is_reported_without_error() -> None:
     ],
     ids=["in-force", "boot-unreported", "not-yet", "switched-off", "gone"],
 )
-def test_a_boot_is_proven_by_what_the_bmc_says_of_it(seen: SecureBoot | None, given: bool) -> None:
-    fake = bmc(secure=seen)
+def test_a_boot_is_proven_by_what_the_bmc_says_of_it(secure_boot: SecureBoot | None, proven: bool) -> None:
+    fake = bmc(secure=secure_boot)
     proof = SecureBootProof(fake, fake.clock)
     proof.check(last=False)
-    assert proof.proven is given
-    if not given:
+    assert proof.proven is proven
+    if not proven:
         with pytest.raises(BmcRefusedError, match="it did not boot with Secure Boot"):
             proof.check(last=True)
 
@@ -238,13 +238,13 @@ def test_each_vendors_server_boots_securely_or_is_refused_untouched(tmp_path: Pa
                 it.take_over()
             assert it.fleet.figures().writes == []
             return
-        found = it.take_over()
-        assert (found.secure_boot, it.fleet.state().secure) == ("off", False)
+        as_found = it.take_over()
+        assert (as_found.secure_boot, it.fleet.state().secure) == ("off", False)
         it.install()
         assert (it.is_installed(), it.fleet.state().secure) == (True, True)
         booted = it.fleet.figures().booted
         assert booted == [*(["setup"] if vendor in BY_JOBS else []), it.media.publish("okd-master-0"), "disk"]
-        it.release(found)
+        it.release(as_found)
         waits = vendor in BY_JOBS
         assert it.fleet.state().secure is waits
         assert ("from the next power-on, as found: Secure Boot off" in it.lines[-1]) is waits
@@ -262,8 +262,8 @@ OTHERWISE = {
 def test_a_server_that_boots_as_legacy_becomes_one_of_uefi(tmp_path: Path, vendor: str) -> None:
     with server(tmp_path, vendor) as it:
         it.fleet.change(mode="Legacy")
-        found = it.take_over()
-        assert found.override.mode == "Legacy"
+        as_found = it.take_over()
+        assert as_found.override.mode == "Legacy"
         if OTHERWISE[vendor] != "UEFI":
             with pytest.raises(BmcRefusedError, match=OTHERWISE[vendor]):
                 it.install()
@@ -271,7 +271,7 @@ def test_a_server_that_boots_as_legacy_becomes_one_of_uefi(tmp_path: Path, vendo
             return
         it.install()
         assert it.is_installed()
-        it.release(found)
+        it.release(as_found)
         assert bodies(it)[-1] == {"Boot": {"BootSourceOverrideMode": "Legacy"}}
 
 

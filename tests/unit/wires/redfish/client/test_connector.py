@@ -37,7 +37,7 @@ def test_all_clients_of_a_bmc_take_turns() -> None:
     """Many BMCs answer one request at a time, or badly: a rollout and a refresh may meet at one."""
     begin = threading.Barrier(3)
 
-    def look(bmc: SushyBmc) -> None:
+    def read(bmc: SushyBmc) -> None:
         begin.wait(10)
         bmc.identity()
         bmc.power()
@@ -45,7 +45,7 @@ def test_all_clients_of_a_bmc_take_turns() -> None:
     with running(Options(tls=False, pace=Pace(latency_s=(0.05, 0.05)))) as fleet, ThreadPoolExecutor(3) as threads:
         access = BmcAccess(address=fleet.address(0), username=fleet.options.username)
         clients = [SushyBmc(access, SecretStr(fleet.options.password)) for _ in range(3)]
-        list(threads.map(look, clients))
+        list(threads.map(read, clients))
         for client in clients:
             client.close()
         assert (fleet.figures().peak, len(fleet.figures().lines)) == (1, 6)

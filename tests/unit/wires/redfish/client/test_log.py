@@ -25,9 +25,9 @@ def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 def lines(it: OneBmc, logged: pytest.LogCaptureFixture) -> list[str]:
     """The log, the BMC's base URL and the seconds left out."""
     base = f"{it.fleet.base(0)} "
-    seen = [each.getMessage() for each in logged.records if each.name == "wires.redfish.client.connector"]
-    assert all(line.startswith(base) for line in seen)
-    return [re.sub(r"\d+\.\d{3} s", "N s", line.removeprefix(base)) for line in seen]
+    messages = [record.getMessage() for record in logged.records if record.name == "wires.redfish.client.connector"]
+    assert all(line.startswith(base) for line in messages)
+    return [re.sub(r"\d+\.\d{3} s", "N s", line.removeprefix(base)) for line in messages]
 
 
 def test_each_request_and_each_answer_has_a_line(it: OneBmc, logged: pytest.LogCaptureFixture) -> None:
@@ -47,7 +47,7 @@ def test_no_secret_is_in_the_log(it: OneBmc, logged: pytest.LogCaptureFixture, s
     assert bmc.media() is None
     bmc.insert(URL)
     assert bmc.media() == URL
-    tokens = {each.token for each in it.fleet.figures().received} - {""}
+    tokens = {request.token for request in it.fleet.figures().received} - {""}
     assert len(tokens) == int(session)
     repeated = f"{PASSWORD} {BASIC} {URL} {' '.join(tokens)}"
     it.answers("GET", 400, body={"error": {"message": repeated}, "UserName": "admin"})
@@ -58,11 +58,11 @@ def test_no_secret_is_in_the_log(it: OneBmc, logged: pytest.LogCaptureFixture, s
     with pytest.raises(BmcError):
         bmc.power()
     bmc.close()
-    seen = lines(it, logged)
-    assert f'POST {INSERT} {{"Image": "http://192.0.2.1:8080/…"}}' in seen
-    assert sum('"Image": "http://192.0.2.1:8080/…", "ImageName": "m0.iso"' in line for line in seen) == 1
-    assert sum("[masked] [masked] http://192.0.2.1:8080/…" in line for line in seen) == 2
-    log_in = [line for line in seen if SESSIONS in line and "HTTP" not in line]
+    messages = lines(it, logged)
+    assert f'POST {INSERT} {{"Image": "http://192.0.2.1:8080/…"}}' in messages
+    assert sum('"Image": "http://192.0.2.1:8080/…", "ImageName": "m0.iso"' in line for line in messages) == 1
+    assert sum("[masked] [masked] http://192.0.2.1:8080/…" in line for line in messages) == 2
+    log_in = [line for line in messages if SESSIONS in line and "HTTP" not in line]
     opened = [f'POST {SESSIONS} {{"UserName": "[masked]", "Password": "[masked]"}}', f"DELETE {SESSIONS}/1"]
     assert log_in == (opened if session else [])
     canaries = (PASSWORD, "P\\u00e4ssword", BASIC, DIGEST, DIGEST[:12], "admin", *tokens)

@@ -66,17 +66,17 @@ def test_d5_a_refused_iso_has_the_bmcs_words_without_the_secret_path(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    ("vendor", "found"),
+    ("vendor", "drives"),
     [
         ("huawei", r"CD has neither InsertMedia nor PATCH, only the vendor's own VirtualMedia\.VmmControl\. Fix: "),
         ("supermicro_x11", r"CD1 has neither InsertMedia nor PATCH\. Fix: "),
     ],
 )
 def test_d5_a_drive_is_known_to_take_images_before_the_server_goes_off(
-    tmp_path: Path, vendor: str, found: str
+    tmp_path: Path, vendor: str, drives: str
 ) -> None:
     with server(tmp_path, vendor) as it:
-        assert re.search(rf"no virtual CD drive takes an image: {found}", refusal(it))
+        assert re.search(rf"no virtual CD drive takes an image: {drives}", refusal(it))
 
 
 def test_d6_a_cd_without_media_types_is_used_once_enabled(tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_d11_a_stale_image_without_an_eject_action_does_not_stop_an_insert(tmp_p
 
 
 @pytest.mark.parametrize(
-    ("vendor", "found"),
+    ("vendor", "drives"),
     [
         ("bluefield", r"the system is a DPU.*Fix: end bmc\.address with the server's own system"),
         ("hgx", r"the system has no Boot, as the board of GPUs.*Fix: end bmc\.address with the server's own system"),
@@ -144,10 +144,10 @@ def test_d11_a_stale_image_without_an_eject_action_does_not_stop_an_insert(tmp_p
         ("sticks", r"Stick takes only USBStick"),
     ],
 )
-def test_d12_no_virtual_cd_drive_names_what_was_found_instead(tmp_path: Path, vendor: str, found: str) -> None:
+def test_d12_no_virtual_cd_drive_names_what_was_found_instead(tmp_path: Path, vendor: str, drives: str) -> None:
     with server(tmp_path, vendor) as it:
         text = refusal(it)
-        assert re.search(rf"no virtual CD drive: {found}", text)
+        assert re.search(rf"no virtual CD drive: {drives}", text)
         assert ("licence" in text) is (vendor == "intel")
 
 
