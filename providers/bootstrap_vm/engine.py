@@ -109,7 +109,7 @@ class BootstrapVmEngine:
 
     def _refuse_foreign_vip(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
         if others := network.vip_macs() - {vm.mac}:
-            what = f"already answered by {', '.join(sorted(others))}, wanted nobody or the bootstrap VM {vm.mac}"
+            what = f"already answered by {', '.join(sorted(others))}, wanted only the bootstrap VM {vm.mac}"
             fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
             raise HypervisorError(what, where=f"{vm.claim} {network.vip}", fix=fix)
 

@@ -62,7 +62,7 @@ def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkPr
         yield _finding(
             spec.severity.vip,
             what,
-            f"answered by {machines}, wanted nobody but {', '.join(claim.holders)}",
+            f"answered by {machines}, wanted only {', '.join(claim.holders)}",
             "switch that machine off, or remove the address from it; the switch shows the port of its MAC",
         )
 
@@ -117,7 +117,7 @@ def _fix_of(spec: NetworkPreflightSpec, claim: VipClaim, taken: Collection[int])
     if spec.phase is Phase.PRODUCTION:
         return "give the other cluster another VRID: the installed machines of this one keep theirs"
     first, *more = map(str, free_router_ids(taken)[:SUGGESTED])
-    return f"`pulumi config set --path vrids.{claim.option} {first}` (nobody advertises {', '.join(more)} either)"
+    return f"`pulumi config set --path vrids.{claim.option} {first}` ({' and '.join(more)} are free too)"
 
 
 def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
@@ -132,11 +132,11 @@ def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
         return
     if managed:
         for offer in sorted(offers):
-            what = f"answered by {offer.server}, {described(offer.mac)}, wanted nobody but this cluster's own"
+            what = f"answered by {offer.server}, {described(offer.mac)}, wanted only this cluster's own server"
             fix = "switch that DHCP server off there, or write provisioningNetwork: Unmanaged"
             yield _finding(spec.severity.dhcp, where, what, fix)
     elif not offers:
-        what = f"nobody answers a PXE client of MAC {mac}, wanted the site's DHCP server"
+        what = f"no server answers a PXE client with MAC {mac}, wanted the site's DHCP server"
         fix = "let it serve that MAC; `okd-baremetal network-boot` prints its configuration"
         yield _finding(spec.severity.dhcp, where, what, fix)
 

@@ -190,7 +190,7 @@ def _bridge(where: str, key: str, name: str, bridge: Bridge | None) -> Iterator[
         yield Fault(where, "missing", f"{make}; or correct {named}")
     elif not bridge.is_bridge:
         fix = f"`ip -br link show type bridge`, then correct {named}"
-        yield Fault(where, "no bridge, but another interface", fix)
+        yield Fault(where, "an interface that is not a bridge", fix)
     elif not bridge.up:
         yield Fault(where, "down", f"`nmcli connection up {name}`, or `ip link set {name} up`")
     elif not bridge.linked:

@@ -88,7 +88,7 @@ class Checks:
             numbers = " and ".join(map(str, ports))
             return f"{name} ({at}) still accepts connections on {numbers}, so the balancer may lead to it"
         missing = self._not_through()
-        return f"{missing}; {name} serves no longer: does the balancer still lead to it?" if missing else None
+        return f"{missing}; {name} no longer serves: does the balancer still lead to it?" if missing else None
 
     def bootstrap_not_needed_and_complete(self) -> str | None:
         """As in *soak*; with a kubeconfig in the payload, OKD also reports that its bootstrap is complete."""

@@ -53,11 +53,11 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
             answering = tuple(macs_at(vip, wait_s=1) for vip in spec.vips)
             holder = known_vip_holder(spec, answering, macs_at)
         except OkdBaremetalError as error:
-            warn(f"{spec.where}: could not be probed; kept the recorded holder: {error}")
+            warn(f"{spec.where}: could not be probed; the recorded holder stays: {error}")
             return outs
         macs = sorted(frozenset[str]().union(*answering))
         if not macs:
-            warn(f"{spec.where}: nobody answers it now; kept the recorded holder")
+            warn(f"{spec.where}: no machine answers it now; the recorded holder stays")
             return outs
         state = f"held by {holder or 'no one machine'}, {len(macs)} MACs answer"
         row(spec.urn)(Progress(spec.where, state))

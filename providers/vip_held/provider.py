@@ -33,10 +33,10 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
         try:
             holder, macs = _engine(spec).holder()
         except OkdBaremetalError as error:
-            warn(f"VIP {spec.vip}: could not be probed; kept the recorded holder: {error}")
+            warn(f"VIP {spec.vip}: could not be probed; the recorded holder stays: {error}")
             return outs
         if not macs:
-            warn(f"VIP {spec.vip}: nobody answers it now; kept the recorded holder")
+            warn(f"VIP {spec.vip}: no machine answers it now; the recorded holder stays")
             return outs
         return VipHeldOuts(holder=holder, macs=macs, unproven=outs.unproven)
 

@@ -17,7 +17,7 @@ from testing.scene.fault import NODES, Measured
 
 pytestmark = needs_root
 EVERYBODY = ("okd-bootstrap", *NODES)
-ENDED = "okd-bootstrap serves no longer: does the balancer still lead to it?"
+ENDED = "okd-bootstrap no longer serves: does the balancer still lead to it?"
 
 Work = Callable[[BalancedCluster], None]
 

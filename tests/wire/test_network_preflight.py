@@ -52,7 +52,7 @@ def test_a_foreign_machine_that_answers_the_vip_is_a_fault(name: str, vip: str) 
         with bridge(clusters.plan(name).machine_networks), neighbour(BRIDGE, "stranger", MAC, vip):
             (fault,) = result_of(name).faults
         assert fault.where == f"API VIP {vip.partition('/')[0]}"
-        assert fault.what.startswith(f"answered by {MAC} (locally administered), wanted nobody but okd-boot")
+        assert fault.what.startswith(f"answered by {MAC} (locally administered), wanted only okd-boot")
 
     in_own_network(scenario)
 
@@ -79,7 +79,7 @@ def test_a_foreign_cluster_with_the_same_vrid_is_a_fault(
         assert lines == [
             f"VRID 67 of the API VIP: advertised by {source}, {MAC} (locally administered), for "
             f"{router.vip.partition('/')[0]}, with priority 150 by VRRP version {router.version}. Fix: "
-            "`pulumi config set --path vrids.api 1` (nobody advertises 2, 3 either)"
+            "`pulumi config set --path vrids.api 1` (2 and 3 are free too)"
         ]
 
     in_own_network(scenario)
@@ -123,7 +123,7 @@ def test_a_foreign_dhcp_server_on_a_managed_network_is_a_fault(tmp_path: Path) -
         with dhcp_server(PXE, tmp_path, *RANGE):
             (fault,) = dhcp_result("Managed").faults
         assert fault.where == "DHCP on provisioning"
-        assert fault.what.startswith(f"answered by 172.22.0.9, {MAC} (locally administered), wanted nobody but")
+        assert fault.what.startswith(f"answered by 172.22.0.9, {MAC} (locally administered), wanted only")
         assert (tmp_path / "leases").read_text() == "", "no lease was taken"
 
     on_the_provisioning_network(scenario)
@@ -171,7 +171,7 @@ def test_an_unmanaged_network_needs_a_dhcp_server_for_the_mac(tmp_path: Path) ->
         with dhcp_server(PXE, tmp_path, *others) as log:
             (fault,) = dhcp_result("Unmanaged").faults
             until("the question is ignored", lambda: f"{CLIENT} ignored" in log.read_text())
-        assert fault.what == f"nobody answers a PXE client of MAC {CLIENT}, wanted the site's DHCP server"
+        assert fault.what == f"no server answers a PXE client with MAC {CLIENT}, wanted the site's DHCP server"
 
     on_the_provisioning_network(scenario)
 

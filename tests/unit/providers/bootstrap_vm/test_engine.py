@@ -152,14 +152,14 @@ def test_a_foreign_domain_is_never_touched(owner: str, wanted: str, running: boo
 def test_no_vm_is_started_while_another_machine_answers_the_vip(macs: set[str], rig: Rig) -> None:
     rig.vip_macs = frozenset(macs)
     assert rig.refuses().startswith(
-        f"API VIP 192.0.2.5: already answered by {STRANGER}, wanted nobody or the bootstrap VM {SPEC.mac}. Fix: "
+        f"API VIP 192.0.2.5: already answered by {STRANGER}, wanted only the bootstrap VM {SPEC.mac}. Fix: "
     )
 
 
 def test_where_the_site_balances_the_claim_is_the_vms_own_address() -> None:
     rig = Rig(frozenset({STRANGER}))
     assert rig.refuses(spec_with(balancer="site")).startswith(
-        f"address of the bootstrap VM 192.0.2.5: already answered by {STRANGER}, wanted nobody or the bootstrap VM"
+        f"address of the bootstrap VM 192.0.2.5: already answered by {STRANGER}, wanted only the bootstrap VM"
     )
     spec = BootstrapVmSpec.of(clusters.plan("balancer"), (), VmBase("default", "base.qcow2", "", ""), "o/p", "p")
     assert (spec.vip, spec.claim) == ("192.168.111.20", "address of the bootstrap VM")

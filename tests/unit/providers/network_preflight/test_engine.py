@@ -109,7 +109,7 @@ def test_a_vip_that_only_the_bootstrap_answers_is_probed_once() -> None:
     [
         pytest.param(
             {API: {STRANGER}},
-            f"API VIP {API}: answered by {STRANGER}, wanted nobody but okd-bootstrap, okd-master-0, ",
+            f"API VIP {API}: answered by {STRANGER}, wanted only okd-bootstrap, okd-master-0, ",
             id="a-stranger",
         ),
         pytest.param(
@@ -120,7 +120,7 @@ def test_a_vip_that_only_the_bootstrap_answers_is_probed_once() -> None:
         pytest.param({API: {WORKER}}, f"API VIP {API}: answered by {WORKER} (QEMU's prefix), wanted ", id="a-worker"),
         pytest.param(
             {APPS: {MASTER}},
-            f"Ingress VIP {APPS}: answered by {MASTER} (QEMU's prefix), wanted nobody but okd-worker-0, okd-worker-1",
+            f"Ingress VIP {APPS}: answered by {MASTER} (QEMU's prefix), wanted only okd-worker-0, okd-worker-1",
             id="ingress-on-a-master",
         ),
         pytest.param(
@@ -145,14 +145,14 @@ def test_a_vrid_of_another_cluster_is_a_fault_that_names_free_ones() -> None:
     assert str(fault) == (
         "VRID 67 of the API VIP: advertised by 192.168.111.99, 00:1b:21:00:00:99, for 192.168.111.77, "
         "with priority 70 by VRRP version 2. "
-        "Fix: `pulumi config set --path vrids.api 2` (nobody advertises 4, 5 either)"
+        "Fix: `pulumi config set --path vrids.api 2` (4 and 5 are free too)"
     )
 
 
 def test_neither_of_its_own_router_ids_is_offered_in_place_of_the_other() -> None:
     low = SPEC.changed(ingress=SPEC.ingress.changed(router_id=2))
     (fault,) = result_of(FakeNetwork(advertised=[advert()]), low).faults
-    assert fault.fix == "`pulumi config set --path vrids.api 1` (nobody advertises 3, 4 either)"
+    assert fault.fix == "`pulumi config set --path vrids.api 1` (3 and 4 are free too)"
 
 
 def test_a_cluster_in_production_keeps_its_vrid() -> None:
@@ -286,7 +286,7 @@ def test_the_dhcp_probe_has_a_mac_that_only_the_wanted_server_may_answer(
 def test_a_foreign_dhcp_server_on_a_managed_network_is_a_fault() -> None:
     other = Offer("172.22.0.8", "02:00:00:00:00:01", "172.22.0.77", "pxelinux.0")
     wanted = [
-        f"DHCP on pxe0: answered by {server}, wanted nobody but this cluster's own. "
+        f"DHCP on pxe0: answered by {server}, wanted only this cluster's own server. "
         "Fix: switch that DHCP server off there, or write provisioningNetwork: Unmanaged"
         for server in ("172.22.0.8, 02:00:00:00:00:01 (locally administered)", "172.22.0.9, 00:1b:21:00:00:99")
     ]
@@ -297,7 +297,7 @@ def test_a_foreign_dhcp_server_on_a_managed_network_is_a_fault() -> None:
 
 def test_no_dhcp_server_on_an_unmanaged_network_is_a_fault() -> None:
     line = (
-        f"DHCP on pxe0: nobody answers a PXE client of MAC {FIRST}, wanted the site's DHCP server. "
+        f"DHCP on pxe0: no server answers a PXE client with MAC {FIRST}, wanted the site's DHCP server. "
         "Fix: let it serve that MAC; `okd-baremetal network-boot` prints its configuration"
     )
     assert [str(fault) for fault in result_of(FakeNetwork(), booting("Unmanaged")).faults] == [line]

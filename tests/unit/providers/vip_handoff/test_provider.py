@@ -64,7 +64,7 @@ def test_a_refresh_without_an_answer_keeps_the_state_with_a_warning(
 ) -> None:
     outs = refreshed({})
     assert {name: outs[name] for name in KNOWN} == KNOWN
-    assert f"API VIP {VIP}: nobody answers it now; kept the recorded holder" in capsys.readouterr().err
+    assert f"API VIP {VIP}: no machine answers it now; the recorded holder stays" in capsys.readouterr().err
 
 
 def test_a_refresh_from_outside_the_segment_keeps_the_state_with_a_warning(
@@ -76,7 +76,7 @@ def test_a_refresh_from_outside_the_segment_keeps_the_state_with_a_warning(
     outs = in_own_network(work)
     assert {name: outs[name] for name in KNOWN} == KNOWN
     assert (
-        f"API VIP {VIP}: could not be probed; kept the recorded holder: {VIP}: no interface of"
+        f"API VIP {VIP}: could not be probed; the recorded holder stays: {VIP}: no interface of"
         in capsys.readouterr().err
     )
 

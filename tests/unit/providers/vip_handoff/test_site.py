@@ -68,7 +68,7 @@ def test_a_bootstrap_that_still_serves_runs_on(lan: dict[str, float], ports: str
 def test_a_balancer_that_still_leads_to_the_bootstrap_keeps_it() -> None:
     made = rig(outages=[(VIP, 40, NEVER)])
     assert str(made.fails()).startswith(
-        f"{WHERE}at await: the API is not ready through {VIP} (status 500); okd-bootstrap serves no longer: "
+        f"{WHERE}at await: the API is not ready through {VIP} (status 500); okd-bootstrap no longer serves: "
         "does the balancer still lead to it?, after 600 s; VIP and VM are untouched"
     )
 

@@ -47,7 +47,7 @@ def test_a_refresh_without_an_answer_keeps_the_state_with_a_warning(
             return VipHeldProvider().read(VIP, PROPS)
 
     assert in_own_network(work).outs == PROPS
-    assert capsys.readouterr().err == f"ingress: VIP {VIP}: nobody answers it now; kept the recorded holder\n"
+    assert capsys.readouterr().err == f"ingress: VIP {VIP}: no machine answers it now; the recorded holder stays\n"
 
 
 def test_a_refresh_from_outside_the_segment_keeps_the_state_with_a_warning(
@@ -55,7 +55,7 @@ def test_a_refresh_from_outside_the_segment_keeps_the_state_with_a_warning(
 ) -> None:
     assert in_own_network(lambda: VipHeldProvider().read(VIP, PROPS)).outs == PROPS
     assert capsys.readouterr().err.startswith(
-        f"ingress: VIP {VIP}: could not be probed; kept the recorded holder: {VIP}: no interface"
+        f"ingress: VIP {VIP}: could not be probed; the recorded holder stays: {VIP}: no interface"
     )
 
 
