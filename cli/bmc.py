@@ -82,7 +82,7 @@ def check(options: argparse.Namespace) -> int:
             # A spare needs no consent.
             return Check(bmc, engine, options.stack is not None and isinstance(host, Server)).report()
 
-    rows = _asked(_chosen(plan.hosts, options.host), row_of, lambda row: "would stop `up`" if row.stops else "ok")
+    rows = _ask_all(_chosen(plan.hosts, options.host), row_of, lambda row: "would stop `up`" if row.stops else "ok")
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
@@ -123,11 +123,11 @@ def consents_of(plan: BmcPlan, servers: Sequence[Server]) -> dict[str, str]:
             except BmcError as error:
                 return "", bmc.masked(str(error))
 
-    found = _asked(servers, named, lambda each: "failed" if each[1] else "ok")
-    for _, error in found:
+    answers = _ask_all(servers, named, lambda answer: "failed" if answer[1] else "ok")
+    for _, error in answers:
         if error:
             print(one_line(error), file=sys.stderr)
-    return {server.name: name for server, (name, _) in zip(servers, found, strict=True) if name}
+    return {server.name: name for server, (name, _) in zip(servers, answers, strict=True) if name}
 
 
 def _add_capture(parser: ArgumentParser) -> None:
@@ -201,14 +201,14 @@ def _probe(plan: BmcPlan, host: PlannedHost) -> Iterator[tuple[BmcProbe, BmcHost
         bmc.close()
 
 
-def _asked(hosts: Sequence[H], ask: Callable[[H], T], verdict: Callable[[T], str]) -> list[T]:
+def _ask_all(hosts: Sequence[H], ask: Callable[[H], T], verdict: Callable[[T], str]) -> list[T]:
     """Ask all hosts at once, with a line of progress for each, and return the answers in the order of the hosts."""
     with ThreadPoolExecutor(min(WORKERS, len(hosts))) as threads:
-        asked = {threads.submit(ask, host): host for host in hosts}
-        for count, future in enumerate(as_completed(asked), 1):
-            line = f"{count}/{len(hosts)} {asked[future].name}: {verdict(future.result())}"
+        hosts_by_future = {threads.submit(ask, host): host for host in hosts}
+        for count, future in enumerate(as_completed(hosts_by_future), 1):
+            line = f"{count}/{len(hosts)} {hosts_by_future[future].name}: {verdict(future.result())}"
             print(line, file=sys.stderr)
-    return [future.result() for future in asked]
+    return [future.result() for future in hosts_by_future]
 
 
 def _print_for_people(rows: list[BmcReport]) -> None:

@@ -56,7 +56,7 @@ def _facts(stack: str, preview: Preview) -> Facts:
 
 
 def _preview(options: argparse.Namespace) -> tuple[str, str]:
-    """Return a preview, and its place for messages."""
+    """Return a preview, and where it is from, for messages."""
     match options.preview:
         case None:
             return _made(options.stack), RUN

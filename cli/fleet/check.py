@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
-from cli.inspect.check import judge, verdict
+from cli.inspect.check import check_file, print_verdicts
 from cli.shared.command import ArgumentParser, Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.clashes import ClusterConfig, clashes_between
@@ -29,14 +29,14 @@ def check(options: argparse.Namespace) -> int:
     """
     file: Path = options.file
     fleet = load(file)
-    code = verdict_on(fleet, file.parent)
+    code = check_clusters(fleet, file.parent)
     if code == EXIT_OK:
         sizes = {"site": fleet.sites, "cluster": fleet.clusters, "wave": fleet.waves}
-        print(one_line(f"{file}: {', '.join(counted(len(each), what) for what, each in sizes.items())}: ok"))
+        print(one_line(f"{file}: {', '.join(counted(len(members), what) for what, members in sizes.items())}: ok"))
     return code
 
 
-def verdict_on(fleet: Fleet, folder: Path) -> int:
+def check_clusters(fleet: Fleet, folder: Path) -> int:
     """Print what is wrong with the clusters of a fleet, and return the exit code.
 
     Args:
@@ -47,29 +47,29 @@ def verdict_on(fleet: Fleet, folder: Path) -> int:
         ConfigError: The options of a stack cannot be read.
     """
     vrids, unread = _vrids(fleet, folder)
-    files = {cluster: judge(str(folder / install_config(cluster))) for cluster in fleet.clusters}
-    found = clashes_between(
+    files = {cluster: check_file(str(folder / install_config(cluster))) for cluster in fleet.clusters}
+    clashing = clashes_between(
         [
-            ClusterConfig(each.file, each.config, fleet.site_of[cluster], vrids[cluster])
-            for cluster, each in files.items()
+            ClusterConfig(file.file, file.config, fleet.site_of[cluster], vrids[cluster])
+            for cluster, file in files.items()
         ]
     )
-    judged = zip(files.values(), found, strict=True)
-    code = verdict(each._replace(faults=(*each.faults, *more)) for each, more in judged)
+    pairs = zip(files.values(), clashing, strict=True)
+    code = print_verdicts(file._replace(faults=(*file.faults, *faults)) for file, faults in pairs)
     if unread:
         raise ConfigError(*unread)
     return code
 
 
 def _vrids(fleet: Fleet, folder: Path) -> tuple[dict[str, Vrids], list[Fault]]:
-    """Return the VRIDs that the stacks' options set, and why options cannot be read. A preview judges all options."""
-    found, unread = dict.fromkeys(fleet.clusters, Vrids()), list[Fault]()
+    """Return the VRIDs that the stacks' options set, and why options cannot be read. A preview checks all options."""
+    vrids, unread = dict.fromkeys(fleet.clusters, Vrids()), list[Fault]()
     for cluster in fleet.clusters:
         try:
-            found[cluster] = known_options(read_options(folder / stack_file(cluster))).options.vrids
+            vrids[cluster] = known_options(read_options(folder / stack_file(cluster))).options.vrids
         except ConfigError as error:
             unread += error.faults
-    return found, unread
+    return vrids, unread
 
 
 CHECK = Command(check, add_fleet_file)

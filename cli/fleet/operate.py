@@ -13,7 +13,7 @@ from temporalio.client import Client
 
 from base.errors import ConfigError, Fault, one_line
 from base.git import run_git
-from cli.fleet.check import add_fleet_file, verdict_on
+from cli.fleet.check import add_fleet_file, check_clusters
 from cli.shared.command import ArgumentParser, Command
 from cli.shared.command_line import EXIT_OK, table
 from fleet import desk, messages
@@ -50,7 +50,7 @@ def start(options: argparse.Namespace) -> int:
     A cluster that is under way already is refused. What each site runs is the commit, which must be pushed.
     """
     fleet = load(options.file)
-    if code := verdict_on(fleet, options.file.parent):
+    if code := check_clusters(fleet, options.file.parent):
         return code
     commit = _commit(options.file.parent, options.commit)
     approvals = _approvals(options.approved, fleet, options.by or _person())
@@ -115,7 +115,7 @@ def cancel(options: argparse.Namespace) -> int:
     """Interrupt a cluster's update, or start no further cluster of a rollout."""
     workflow = rollout_id(options.rollout) if options.rollout else cluster_id(options.cluster)
     _ask(lambda client: desk.cancel(client, workflow))
-    print(f"{workflow}: is asked to end")
+    print(f"{workflow}: will end")
     return EXIT_OK
 
 

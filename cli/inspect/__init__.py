@@ -1,1 +1,1 @@
-"""Commands that judge inputs, and show what follows from them."""
+"""Commands that check inputs, and show what follows from them."""

@@ -16,7 +16,7 @@ from cluster.install_config import InstallConfig, read
 from cluster.plan.refusals import beyond_this_release
 
 
-class Judged(NamedTuple):
+class CheckedFile(NamedTuple):
     """One file and both verdicts on it."""
 
     file: str
@@ -40,7 +40,7 @@ def check(options: argparse.Namespace) -> int:
     lines say `valid, but not installable`. Exit codes: 0 both are fine, 2 a file is invalid, 3 all are valid, but at
     least one is not installable.
     """
-    return verdict([judge(file) for file in options.files])
+    return print_verdicts([check_file(file) for file in options.files])
 
 
 def clashes(options: argparse.Namespace) -> int:
@@ -49,25 +49,27 @@ def clashes(options: argparse.Namespace) -> int:
     This command does not read the stack option `vrids`: it derives the VRIDs from the clusters' names. The exit codes
     are those of `check`; a clash counts as an invalid file.
     """
-    files = [judge(file) for file in options.files]
-    found = clashes_between([ClusterConfig(each.file, each.config) for each in files])
-    return verdict(each._replace(faults=(*each.faults, *more)) for each, more in zip(files, found, strict=True))
+    files = [check_file(file) for file in options.files]
+    clashing = clashes_between([ClusterConfig(file.file, file.config) for file in files])
+    return print_verdicts(
+        file._replace(faults=(*file.faults, *faults)) for file, faults in zip(files, clashing, strict=True)
+    )
 
 
-def judge(file: str) -> Judged:
-    """Read and judge one file, and print its notices."""
+def check_file(file: str) -> CheckedFile:
+    """Read and check one file, and print its notices."""
     text = ""
     try:
         text = read_text(Path(file))
         reading = read(text)
     except ConfigError as error:
-        return Judged(file, text, InstallConfig(), error.faults)
+        return CheckedFile(file, text, InstallConfig(), error.faults)
     for notice in reading.notices:
         print(one_line(str(replace(notice, what=f"notice: {notice.what}").within(file))), file=sys.stderr)
-    return Judged(file, text, reading.config, reading.faults, tuple(beyond_this_release(reading)))
+    return CheckedFile(file, text, reading.config, reading.faults, tuple(beyond_this_release(reading)))
 
 
-def verdict(files: Iterable[Judged]) -> int:
+def print_verdicts(files: Iterable[CheckedFile]) -> int:
     """Print what is wrong in each file, or `ok`, and return the exit code."""
     code = EXIT_OK
     for file in files:
@@ -75,7 +77,7 @@ def verdict(files: Iterable[Judged]) -> int:
             code = EXIT_INVALID
         elif file.refusals and code == EXIT_OK:
             code = EXIT_NOT_INSTALLABLE
-        refusals = [replace(each, what=f"valid, but not installable: {each.what}") for each in file.refusals]
+        refusals = [replace(fault, what=f"valid, but not installable: {fault.what}") for fault in file.refusals]
         lines = [str(fault.within(file.file)) for fault in (*file.faults, *refusals)] or [f"{file.file}: ok"]
         for line in lines:
             print(one_line(line))

@@ -49,8 +49,8 @@ def isos(options: argparse.Namespace) -> int:
     file = stack_file(options.stack)
     stack = read_stack_file(file)
     sources, intent = sources_of(file, stack), complete_intent(install_config(options.stack), stack)
-    if found := [fault.within(str(file)) for fault in no_base_iso(intent, sources.media)]:
-        raise ConfigError(*found)
+    if faults := [fault.within(str(file)) for fault in no_base_iso(intent, sources.media)]:
+        raise ConfigError(*faults)
     for path in write_isos(options.out, options.stack, sources, intent):
         print(path)
     return EXIT_OK

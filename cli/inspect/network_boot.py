@@ -65,8 +65,8 @@ def _kea(intent: Intent, script: str) -> str:
         {"name": "okd-efi", "test": f"not {IPXE} and ({EFI})", "boot-file-name": "snponly.efi"},
         {"name": "okd-bios", "test": f"not {IPXE} and not ({EFI} or {EFI_HTTP})", "boot-file-name": "undionly.kpxe"},
     ]
-    for each in classes[1:]:
-        each["next-server"] = next_server
+    for client_class in classes[1:]:
+        client_class["next-server"] = next_server
     reservations = [{"hw-address": server.boot_mac, "hostname": server.name} for server in intent.booted_from_network]
     document = {"client-classes": classes, "reservations": reservations}
     return (

@@ -1,4 +1,4 @@
-"""`plan`: print the plan of an install-config, alone or with a stack's options."""
+"""`plan`: print the plan of an install-config, with or without a stack's options."""
 
 import argparse
 import json

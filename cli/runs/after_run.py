@@ -33,7 +33,7 @@ KILLED = "killed"
 
 @dataclass(frozen=True)
 class Notice:
-    """What a web hook is told of a run. It has no error's text: who reads a web hook may not read that.
+    """What a web hook is sent about a run. It has no error's text: who reads a web hook may not read that.
 
     Args:
         command: `up`, `refresh` or `destroy`; `run` of a killed one, which is in no history.

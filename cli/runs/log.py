@@ -48,11 +48,11 @@ def chosen(stack: str, run_time: str | None) -> Path:
     if not runs:
         fix = "run this in the project's root, on the machine on which `pulumi up` ran"
         raise ConfigError(Fault(str(FOLDER / stack), "no run has left a log", fix))
-    found = [path for path in runs if run_time in (None, path.stem)]
-    if not found:
+    named = [path for path in runs if run_time in (None, path.stem)]
+    if not named:
         fix = f"name one of {', '.join(path.stem for path in runs)}"
         raise ConfigError(Fault("--run", f"there is no log of {run_time}", fix))
-    return found[-1]
+    return named[-1]
 
 
 COMMAND = Command(log, add_run)

@@ -95,7 +95,7 @@ def _before(stack: str, path: Path) -> Before:
     """Return the seconds of each step of each timeline in the latest earlier run that had it."""
     earlier = (run for run in runs_of(stack) if run < path)
     timelines = (timeline for run in earlier for timeline in timelines_of(entries_of(run)))
-    return {(each.name, step): seconds for each in timelines for step, seconds in each.seconds.items()}
+    return {(timeline.name, step): seconds for timeline in timelines for step, seconds in timeline.seconds.items()}
 
 
 def _handoff(stack: str) -> str:

@@ -30,5 +30,5 @@ def written(stack: str, option: str, host: str) -> datetime | str:
         return "the stack's file is in no git repository"
     if blamed.stdout.startswith(NEVER):
         return "it is not committed"
-    found = re.search(r"^author-time (\d+)$", blamed.stdout, re.M)
-    return datetime.fromtimestamp(int(found[1]), UTC) if found else "git does not date it"
+    date = re.search(r"^author-time (\d+)$", blamed.stdout, re.M)
+    return datetime.fromtimestamp(int(date[1]), UTC) if date else "git does not date it"

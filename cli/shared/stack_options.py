@@ -12,7 +12,7 @@ from cluster.options import PREFIX, read_stack_file
 
 
 def stack_options(stack: str) -> dict[str, Any]:
-    """Return a stack's options. Pulumi is asked only if the file has encrypted ones.
+    """Return a stack's options. Pulumi runs only if the file has encrypted ones.
 
     Raises:
         ConfigError: The file cannot be read, or Pulumi does not decrypt it.
@@ -23,8 +23,8 @@ def stack_options(stack: str) -> dict[str, Any]:
         return options
     listed = json.loads(pulumi(stack, "config", "--show-secrets", "--json"))
     return {
-        name.removeprefix(PREFIX): each.get("objectValue", each.get("value"))
-        for name, each in listed.items()
+        name.removeprefix(PREFIX): option.get("objectValue", option.get("value"))
+        for name, option in listed.items()
         if name.startswith(PREFIX)
     }
 

@@ -21,19 +21,19 @@ IMAGES = "/var/lib/libvirt/images"
 STREAM = "openshift-install coreos print-stream-json | jq '.architectures.{}.artifacts.{}'"
 
 
-class Named(NamedTuple):
+class DnsAnswer(NamedTuple):
     """A machine without a static address, and what DNS has for its name."""
 
     machine: Server | BootstrapHost
     name: str
-    answers: list[Address]
+    addresses: list[Address]
 
 
-def found_options(intent: Intent, site: SiteFacts, stack: str, consents: Mapping[str, str]) -> Iterator[Option]:
+def discover_options(intent: Intent, site: SiteFacts, stack: str, consents: Mapping[str, str]) -> Iterator[Option]:
     """Yield the options of a stack, in the order of its file.
 
     Args:
-        intent: What its install-config alone asks for.
+        intent: What its install-config asks for.
         site: Answers what the install-config does not say.
         stack: Its name.
         consents: The consents that are known, by host.
@@ -54,49 +54,52 @@ def found_options(intent: Intent, site: SiteFacts, stack: str, consents: Mapping
 
 
 def _addresses(intent: Intent, site: SiteFacts) -> Iterator[Option]:
-    """Yield the addresses of the machines that DHCP places, as DNS has them; the bootstrap VM's comes last."""
-    lacking = {each.where for each in missing(intent)}
+    """Yield the addresses of the machines that DHCP configures, as DNS has them; the bootstrap VM's comes last."""
+    lacking = {option.where for option in missing(intent)}
     everyone: list[Server | BootstrapHost] = [*intent.servers, intent.bootstrap]
-    machines = [each for each in everyone if option_of(each) in lacking]
-    names = [f"{'bootstrap' if each is intent.bootstrap else each.name}.{intent.domain}" for each in machines]
+    machines = [machine for machine in everyone if option_of(machine) in lacking]
+    hosts = ["bootstrap" if machine is intent.bootstrap else machine.name for machine in machines]
+    names = [f"{host}.{intent.domain}" for host in hosts]
     with ThreadPoolExecutor(WORKERS) as threads:
         answers = threads.map(site.addresses, names)
-    asked = [Named(machine, name, [*found]) for machine, name, found in zip(machines, names, answers, strict=True)]
-    for each in asked:
-        yield _address(intent, each, [other for other in asked if other is not each])
+    pairs = zip(machines, names, answers, strict=True)
+    known = [DnsAnswer(machine, name, [*addresses]) for machine, name, addresses in pairs]
+    for answer in known:
+        yield _address(intent, answer, [other for other in known if other is not answer])
 
 
-def _address(intent: Intent, asked: Named, others: list[Named]) -> Option:
+def _address(intent: Intent, answer: DnsAnswer, others: list[DnsAnswer]) -> Option:
     """Return a machine's addresses: one per family of the API VIP, in a machine network, and no other's."""
-    taken = {*intent.api.addresses, *intent.ingress.addresses, *(each for other in others for each in other.answers)}
+    taken = {*intent.api.addresses, *intent.ingress.addresses}
+    taken |= {address for other in others for address in other.addresses}
     versions = [vip.version for vip in intent.api.addresses]
-    homes = [network for network in intent.machine_networks if network.version in versions]
-    good = {each for each in asked.answers if in_any(each, homes) and each not in taken}
-    value = sorted(good, key=lambda each: versions.index(each.version))
-    path, card = ("node_addresses", asked.machine.name), "its card on the machine network"
-    if isinstance(asked.machine, BootstrapHost):
-        path, card = ("bootstrap", "address"), f"the VM's MAC, {asked.machine.mac}"
+    networks = [network for network in intent.machine_networks if network.version in versions]
+    usable = {address for address in answer.addresses if in_any(address, networks) and address not in taken}
+    value = sorted(usable, key=lambda address: versions.index(address.version))
+    path, card = ("node_addresses", answer.machine.name), "its card on the machine network"
+    if isinstance(answer.machine, BootstrapHost):
+        path, card = ("bootstrap", "address"), f"the VM's MAC, {answer.machine.mac}"
     elif intent.provisioning.mode == DISABLED:
-        card = asked.machine.boot_mac
-    if [each.version for each in value] == versions:
-        return Option(path, [str(each) for each in value], comment=f"DHCP reserves it for {card}")
-    seen = f"DNS has {', '.join(map(str, asked.answers))}" if asked.answers else "DNS has none"
+        card = answer.machine.boot_mac
+    if [address.version for address in value] == versions:
+        return Option(path, [str(address) for address in value], comment=f"DHCP reserves it for {card}")
+    in_dns = f"DNS has {', '.join(map(str, answer.addresses))}" if answer.addresses else "DNS has none"
     families = [f"<IPv{version} address>" for version in versions]
     name = Option(path).name
-    command = "; ".join(f"pulumi config set --path '{name}[{index}]' '{each}'" for index, each in enumerate(families))
-    comment = f"what DHCP reserves for {card}; {seen} for {asked.name}"
-    return Option(path, None, f"[{', '.join(families)}]", comment, command)
+    commands = [f"pulumi config set --path '{name}[{index}]' '{family}'" for index, family in enumerate(families)]
+    comment = f"what DHCP reserves for {card}; {in_dns} for {answer.name}"
+    return Option(path, None, f"[{', '.join(families)}]", comment, "; ".join(commands))
 
 
 def _base_volume(intent: Intent, site: SiteFacts, release: Release) -> Iterator[Option]:
-    """Yield the volume that the bootstrap VM's disk is to be an overlay of, if the pool has one alone."""
+    """Yield the volume that the bootstrap VM's disk is to be an overlay of, if the pool has only one."""
     path, architecture = ("bootstrap", "base_volume"), site.architecture()
     image = release.base_volumes.get(architecture) if architecture else None
     try:
         volumes = site.base_volumes(intent.libvirt_uri, POOL)
-        seen = f"the pool {POOL} has {', '.join(volumes) or 'no qcow2 that is no overlay'}"
+        what = f"the pool {POOL} has {', '.join(volumes) or 'no qcow2 volume without a backing file'}"
     except HypervisorError as error:
-        volumes, seen = [], error.fault.what
+        volumes, what = [], error.fault.what
     if len(volumes) == 1:
         yield Option(path, volumes[0], comment=f"the only one in the pool {POOL}: is it the release's CoreOS?")
         if image:
@@ -109,7 +112,7 @@ def _base_volume(intent: Intent, site: SiteFacts, release: Release) -> Iterator[
         unpack = "xz -dc" if image.url.endswith(".xz") else "gzip -dc"
         file = f"{IMAGES}/coreos-qemu.qcow2"
         command = f"curl -L {image.url} | {unpack} >{file} && virsh pool-refresh {POOL}"
-    yield Option(path, None, "<qcow2 volume>", f"{seen}; {command}", command)
+    yield Option(path, None, "<qcow2 volume>", f"{what}; {command}", command)
 
 
 def _media_address(intent: Intent, site: SiteFacts) -> Option:
@@ -118,13 +121,13 @@ def _media_address(intent: Intent, site: SiteFacts) -> Option:
     path, different = ("media", "address"), sorted({*sources.values()})
     if len(different) == 1 and different[0]:
         return Option(path, different[0], comment="this machine's towards the BMCs")
-    seen = ", ".join(f"{name} {source or 'by no route'}" for name, source in sources.items())
-    return Option(path, None, "<address>", f"this machine's, as the BMCs reach it: {seen}")
+    addresses = ", ".join(f"{name} {source or 'by no route'}" for name, source in sources.items())
+    return Option(path, None, "<address>", f"this machine's, as the BMCs reach it: {addresses}")
 
 
 def _base_iso(architecture: Architecture, image: Image | None) -> Iterator[Option]:
     section = tuple(architecture.option.split("."))
     command = STREAM.format(STREAM_NAMES[architecture], "metal.formats.iso")
-    given = {"sha256": image.sha256, "url": image.url} if image else {}
+    known = {"sha256": image.sha256, "url": image.url} if image else {}
     for key in ("sha256", "url"):
-        yield Option((*section, key), given.get(key), f"<{key} of the live ISO>", "" if image else command, command)
+        yield Option((*section, key), known.get(key), f"<{key} of the live ISO>", "" if image else command, command)

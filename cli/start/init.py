@@ -8,10 +8,10 @@ from pathlib import Path
 from base.errors import ConfigError, Fault
 from base.files import PRIVATE, write_private
 from cli.bmc import consents_of
-from cli.inspect.check import judge, verdict
+from cli.inspect.check import check_file, print_verdicts
 from cli.shared.command import ArgumentParser, Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
-from cli.start.discovered_options import found_options
+from cli.start.discovered_options import discover_options
 from cli.start.new_stack import Option, left_to_do, stack_text
 from cli.start.site_facts import LocalSite
 from cluster.files import read_text
@@ -47,18 +47,19 @@ def init(options: argparse.Namespace) -> int:
     if not NAME.fullmatch(stack) or not stack.strip("."):
         fix = "use letters, digits, hyphens, underscores and dots"
         raise ConfigError(Fault("STACK", f"{stack} is not a stack's name", fix))
-    judged = judge(str(source))
-    judged = judged._replace(faults=tuple(fault for fault in judged.faults if not may_be_a_secret(fault)))
-    if judged.faults or judged.refusals:
-        return verdict([judged])
-    intent = intent_of(judged.config)
+    checked = check_file(str(source))
+    checked = checked._replace(faults=tuple(fault for fault in checked.faults if not may_be_a_secret(fault)))
+    if checked.faults or checked.refusals:
+        return print_verdicts([checked])
+    intent = intent_of(checked.config)
     consents = _consents(source, intent) if options.consents else {}
-    found = [*found_options(intent, LocalSite(), stack, consents)]
-    _write({install_config(stack): (PRIVATE, judged.text), stack_file(stack): (PUBLIC, stack_text(stack, found))})
+    discovered = [*discover_options(intent, LocalSite(), stack, consents)]
+    text = stack_text(stack, discovered)
+    _write({install_config(stack): (PRIVATE, checked.text), stack_file(stack): (PUBLIC, text)})
     print(f"\nLeft to do:\nthe stack in Pulumi's state: pulumi stack init {stack}")
-    if not judged.config.pull_secret.get_secret_value():
+    if not checked.config.pull_secret.get_secret_value():
         print(f"{PULL_SECRET}: {SET}")
-    for line in (*_logins(intent), *left_to_do(found)):
+    for line in (*_logins(intent), *left_to_do(discovered)):
         print(line)
     print(NEXT.format(file=install_config(stack), stack=stack))
     return EXIT_OK
@@ -73,12 +74,12 @@ def _consents(source: Path, intent: Intent) -> Mapping[str, str]:
 def _logins(intent: Intent) -> Iterator[str]:
     """Yield the commands that set the logins which the install-config does not have."""
     for host in intent.hosts:
-        given = {"username": host.bmc.username, "password": host.bmc.password.get_secret_value()}
-        for key, value in given.items():
-            if not value:
+        login = {"username": host.bmc.username, "password": host.bmc.password.get_secret_value()}
+        for key, text in login.items():
+            if not text:
                 name = Option(("bmc_credentials", host.name, key)).name
-                secret, place = ("--secret ", "") if key == "password" else ("", " <name>")
-                yield f"{name}: pulumi config set {secret}--path '{name}'{place}"
+                secret, value = ("--secret ", "") if key == "password" else ("", " <name>")
+                yield f"{name}: pulumi config set {secret}--path '{name}'{value}"
 
 
 def _write(files: Mapping[Path, tuple[int, str]]) -> None:

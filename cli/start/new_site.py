@@ -64,7 +64,7 @@ def _url_of_program() -> str:
 
 
 def _refuse_content(site: Path) -> None:
-    if site.exists() and (not site.is_dir() or any(each.name != ".git" for each in site.iterdir())):
+    if site.exists() and (not site.is_dir() or any(entry.name != ".git" for entry in site.iterdir())):
         raise ConfigError(Fault(str(site), "exists already", "name a new folder, or an empty repository"))
 
 

@@ -66,8 +66,8 @@ class _Stream(Model):
 
 def openshift_install() -> Path | None:
     """Return the path of openshift-install; None if it is not on PATH."""
-    found = shutil.which(NAME)
-    return Path(found) if found else None
+    path = shutil.which(NAME)
+    return Path(path) if path else None
 
 
 def release() -> Release | None:
@@ -79,9 +79,9 @@ def release() -> Release | None:
         stream = _Stream.model_validate_json(_printed(tool, "coreos", "print-stream-json"))
     except ValidationError:
         stream = _Stream()
-    isos = {each: Image(disk.location, disk.sha256) for each, disk in _disks(stream, "metal", "iso")}
-    packed = {each: Image(disk.location, disk.unpacked) for each, disk in _disks(stream, "qemu", *_PACKED)}
-    return Release(image[1] if image and re.fullmatch(BY_DIGEST, image[1]) else "", isos, packed)
+    isos = {key: Image(disk.location, disk.sha256) for key, disk in _disks(stream, "metal", "iso")}
+    volumes = {key: Image(disk.location, disk.unpacked) for key, disk in _disks(stream, "qemu", *_PACKED)}
+    return Release(image[1] if image and re.fullmatch(BY_DIGEST, image[1]) else "", isos, volumes)
 
 
 def _printed(tool: Path, *words: str) -> str:
@@ -99,6 +99,6 @@ def _disks(stream: _Stream, artifact: str, *formats: str) -> Iterator[tuple[Arch
     """Yield the disk of each architecture that the stream has in one of the formats."""
     for architecture, name in STREAM_NAMES.items():
         known = stream.architectures.get(name, _Artifacts()).artifacts.get(artifact, _Formats()).formats
-        for each in formats:
-            if each in known and (disk := known[each].disk):
+        for name_of_format in formats:
+            if name_of_format in known and (disk := known[name_of_format].disk):
                 yield architecture, disk

@@ -57,7 +57,7 @@ def payload(options: argparse.Namespace) -> int:
         try:
             write_private(work / "install-config.yaml", text)
             _generate(tool, work, options.manifests, _secrets_of(text))
-            digests = _kept(work, folder)
+            digests = _move(work, folder)
         finally:
             shutil.rmtree(work, ignore_errors=True)
     except OSError as error:
@@ -84,13 +84,13 @@ def _refuse_to_replace(folder: Path, pinned: object, file: Path) -> None:
 def _generate(tool: Path, work: Path, manifests: Path | None, secrets: Secrets) -> None:
     """Run openshift-install in `work`, with manifests of the site's own between its two steps."""
     if manifests is not None:
-        found = sorted(manifests.glob("*.yaml"))
-        if not found:
+        files = sorted(manifests.glob("*.yaml"))
+        if not files:
             raise ConfigError(Fault("--manifests", f"no *.yaml in {manifests}", "name the folder that has them"))
         _run(tool, "manifests", work, secrets)
         # openshift-install takes a folder openshift/ that it finds for the whole one, so not before.
-        for each in found:
-            shutil.copy(each, work / "openshift")
+        for file in files:
+            shutil.copy(file, work / "openshift")
     _run(tool, "ignition-configs", work, secrets)
 
 
@@ -113,7 +113,7 @@ def _run(tool: Path, what: str, work: Path, secrets: Secrets) -> None:
         raise ConfigError(Fault(f"{NAME} create {what}", f"exit code {started.returncode}: {last}", fix))
 
 
-def _kept(work: Path, folder: Path) -> dict[str, str]:
+def _move(work: Path, folder: Path) -> dict[str, str]:
     """Make openshift-install's directory the payload's folder, private, and return the digests of the payload."""
     if absent := [name for name in FILES if not (work / f"{name}.ign").is_file()]:
         raise ConfigError(Fault(NAME, f"wrote no {absent[0]}.ign", "use one of 4.16 or newer"))

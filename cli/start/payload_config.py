@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 from base.errors import ConfigError, Fault
-from cli.inspect.check import judge
+from cli.inspect.check import check_file
 from cli.shared.command import ArgumentParser, Command
 from cli.shared.command_line import EXIT_OK, stack_file
 from cli.shared.stack_options import stack_options
@@ -47,27 +47,27 @@ def config_of_payload(file: Path, stack: str | None) -> str:
         ConfigError: openshift-install would refuse the install-config; one fault each.
     """
     pull_secret = "" if stack is None else _pull_secret(stack)
-    judged = judge(str(file))
+    checked = check_file(str(file))
 
     def excused(fault: Fault) -> bool:
         """Missing logins may be secrets of the stack, and the payload does not need them."""
         return may_be_a_secret(fault) and (fault != NO_PULL_SECRET or bool(pull_secret))
 
-    if found := [fault for fault in judged.faults if not excused(fault)]:
-        raise ConfigError(*(fault.within(str(file)) for fault in found))
+    if faults := [fault for fault in checked.faults if not excused(fault)]:
+        raise ConfigError(*(fault.within(str(file)) for fault in faults))
     secrets = {"pullSecret": pull_secret} if pull_secret else {}
-    return payload_text({**mapping(judged.text), **secrets}, judged.config.networking)
+    return payload_text({**mapping(checked.text), **secrets}, checked.config.networking)
 
 
 def _pull_secret(stack: str) -> str:
-    """Return the pull secret of a stack's options; empty if it has none. Pulumi is asked only if there is one."""
+    """Return the pull secret of a stack's options; empty if it has none. Pulumi runs only if there is one."""
     file = stack_file(stack)
     if not read_options(file).get(PULL_SECRET):
         return ""
     secret = str(stack_options(stack)[PULL_SECRET]).strip()
-    if found := [*wrong_in(secret)]:
+    if reasons := [*wrong_in(secret)]:
         fix = f"write {FORM}: `{SET}`"
-        raise ConfigError(*(Fault(f"{file}: {PULL_SECRET}", what, fix) for what in found))
+        raise ConfigError(*(Fault(f"{file}: {PULL_SECRET}", what, fix) for what in reasons))
     return secret
 
 

@@ -1,4 +1,4 @@
-"""What a new stack can be told by its site: DNS, this machine's routes, its libvirt, openshift-install on PATH."""
+"""What a site knows for a new stack: DNS, this machine's routes, its libvirt, openshift-install on PATH."""
 
 import platform
 import socket
@@ -49,7 +49,7 @@ class LocalSite:
             answers = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
         except OSError:
             return []
-        return [address for each in answers if (address := parse_address(str(each[4][0])))]
+        return [address for answer in answers if (address := parse_address(str(answer[4][0])))]
 
     def source_to(self, host: str) -> str:
         """See `SiteFacts`."""
@@ -60,11 +60,12 @@ class LocalSite:
 
     def base_volumes(self, uri: str, pool: str) -> list[str]:
         """See `SiteFacts`."""
-        found = LocalProbe(lambda _: None).hypervisor(uri, pool, None).pool
-        if found is None or not found.active:
+        known = LocalProbe(lambda _: None).hypervisor(uri, pool, None).pool
+        if known is None or not known.active:
             fix = f"virsh pool-define-as {pool} dir --target <folder>; virsh pool-start {pool}"
             raise HypervisorError(f"no active pool {pool}", where=uri, fix=fix)
-        return sorted(name for name, each in found.volumes.items() if each.format == "qcow2" and not each.backed)
+        qcow2 = {name: volume for name, volume in known.volumes.items() if volume.format == "qcow2"}
+        return sorted(name for name, volume in qcow2.items() if not volume.backed)
 
     def architecture(self) -> Architecture | None:
         """See `SiteFacts`."""

@@ -11,16 +11,16 @@ from wires.api.https import connect_problem
 
 CONSOLES = Path("/var/log/libvirt/qemu")
 CONSOLE_BYTES = 4 * 2**20
-"""The end of a console log that is kept; a boot writes about 100 KiB."""
+"""The end of a console log that is gathered; a boot writes about 100 KiB."""
 SSH_PORT = 22
 DEADLINE_S = 90.0
 """For all journals together."""
 DENIED = "Permission denied"
 AGENT = "give your ssh agent the key that belongs to sshKey of install-config.yaml"
 LINES = 20_000
-"""The newest lines of each journal that are kept."""
+"""The newest lines of each journal that are gathered."""
 UNITS = ("release-image", "bootkube", "kubelet", "crio", "approve-csr", "okd-*")
-"""Those that the installer gathers and OKD's bootstrap has on bare metal without Ironic, and ours."""
+"""Those that the installer gathers and OKD's bootstrap has on bare metal without Ironic, and this program's."""
 COMMANDS = {
     "failed-units": "systemctl list-units --state=failed --no-pager --plain",
     **{
@@ -30,7 +30,7 @@ COMMANDS = {
         for unit in UNITS
     },
 }
-# No key of the VM is known beforehand, since it is made anew for each installation; nothing secret is sent.
+# No key of the VM is known beforehand, since each installation makes a new one; nothing secret is sent.
 SSH = (
     *("ssh", "-o", "BatchMode=yes", "-o", "ConnectTimeout=5", "-o", "StrictHostKeyChecking=no"),
     *("-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR"),

@@ -131,10 +131,10 @@ class Parts:
         intent = complete_intent(install_config(self.stack), read_stack_file(stack_file(self.stack)))
         folders, secret = render(intent).folders, 0
         for folder, files in folders.items():
-            for each in files:
-                shown = replace(each, text=f"{MASK}\n") if each.secret else each
+            for file in files:
+                shown = replace(file, text=f"{MASK}\n") if file.secret else file
                 bundle.add(f"files/{folder}/{shown.path.lstrip('/')}", shown.text)
-                secret += each.secret
+                secret += file.secret
         count = sum(map(len, folders.values()))
         return f"files/: {count} files as `okd-baremetal render` writes them; masked, as they hold a secret: {secret}"
 
@@ -192,7 +192,7 @@ def _decrypted(raw: Any, known: Any) -> list[str]:
         return [*texts_in(known)]
     pairs = list[tuple[Any, Any]]()
     if isinstance(raw, Mapping) and isinstance(known, Mapping):
-        pairs = [(each, known.get(key)) for key, each in raw.items()]
+        pairs = [(member, known.get(key)) for key, member in raw.items()]
     elif isinstance(raw, list) and isinstance(known, list):
         pairs = [*zip(raw, known, strict=False)]
     return [text for pair in pairs for text in _decrypted(*pair)]

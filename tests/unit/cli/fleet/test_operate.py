@@ -146,7 +146,7 @@ def test_cancel_names_a_cluster_or_a_rollout(
         cancelled.append(workflow_id)
 
     monkeypatch.setattr(desk, "cancel", cancel)
-    assert run("fleet", "cancel", *words).stdout == f"{workflow}: is asked to end\n"
+    assert run("fleet", "cancel", *words).stdout == f"{workflow}: will end\n"
     assert cancelled == [workflow]
 
 

@@ -244,7 +244,7 @@ def host_at(address: str) -> Change:
 @pytest.mark.parametrize(
     ("volumes", "comment"),
     [
-        ([], "the pool default has no qcow2 that is no overlay"),
+        ([], "the pool default has no qcow2 volume without a backing file"),
         (["a.qcow2", "b.qcow2"], "the pool default has a.qcow2, b.qcow2"),
     ],
     ids=["none", "several"],
