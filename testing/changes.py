@@ -28,14 +28,14 @@ def _others(annotation: Any, value: Any) -> Iterator[Any]:
     """Yield values of a type that differ from `value`."""
     origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
     if origin in (Union, UnionType):
-        for each in arguments:
-            yield from _others(each, value) if isinstance(value, get_origin(each) or each) else [_any(each)]
+        for member in arguments:
+            yield from _others(member, value) if isinstance(value, get_origin(member) or member) else [_any(member)]
     elif origin is Literal:
-        yield from (each for each in arguments if each != value)
+        yield from (literal for literal in arguments if literal != value)
     elif origin is tuple:
         yield (*value, _any(arguments[0]))
-        for at, each in enumerate(value):
-            yield from ((*value[:at], other, *value[at + 1 :]) for other in _others(arguments[0], each))
+        for index, item in enumerate(value):
+            yield from ((*value[:index], other, *value[index + 1 :]) for other in _others(arguments[0], item))
     elif origin is dict:
         yield from _others_of_mapping(arguments[1], value)
     elif issubclass(origin, BaseModel):
@@ -44,24 +44,24 @@ def _others(annotation: Any, value: Any) -> Iterator[Any]:
         yield from _other_scalars(origin, value)
 
 
-def _others_of_mapping(of: Any, value: Mapping[str, Any]) -> Iterator[Any]:
+def _others_of_mapping(annotation: Any, value: Mapping[str, Any]) -> Iterator[Any]:
     if not value:
-        yield {HOSTS[0]: _any(of)}
-    for key, each in value.items():
+        yield {HOSTS[0]: _any(annotation)}
+    for key, item in value.items():
         yield {name: value[name] for name in value if name != key}
-        yield from ({**value, key: other} for other in _others(of, each))
+        yield from ({**value, key: other} for other in _others(annotation, item))
 
 
-def _other_scalars(of: type, value: Any) -> Iterator[Any]:
-    if issubclass(of, Enum):
-        yield from (each for each in of if each is not value)
-    elif of is SecretStr:
+def _other_scalars(kind: type, value: Any) -> Iterator[Any]:
+    if issubclass(kind, Enum):
+        yield from (member for member in kind if member is not value)
+    elif kind is SecretStr:
         yield SecretStr(f"{value.get_secret_value()}x")
-    elif of is str:
+    elif kind is str:
         yield f"{value}x"
-    elif of is bool:
+    elif kind is bool:
         yield not value
-    elif of is not NoneType:
+    elif kind is not NoneType:
         yield value + 1
 
 

@@ -60,7 +60,7 @@ def plan(**changes: Any) -> ClusterPlan:
 
 
 def intent(stack: dict[str, Any] | None = None) -> Intent:
-    """Return the intent of the rehearsal's install-config, alone or with the options of a stack."""
+    """Return the intent of the rehearsal's install-config, without or with the options of a stack."""
     return load_intent(INSTALL_CONFIG, stack)
 
 

@@ -48,13 +48,13 @@ def step(
     """Return one step on a resource of this program; `inside` is the component that it belongs to."""
     kind = type(new or old).__name__.removesuffix("Spec")
     before, after = (None if spec is None else printed(spec) for spec in (old, new))
-    found = step_of(operation, kind, name, before, after, outs=outs.props() if outs else {}, inside=inside)
+    printed_step = step_of(operation, kind, name, before, after, outs=outs.props() if outs else {}, inside=inside)
     if old and new:
         names = state_names(type(new))
-        found["diffReasons"] = sorted(
+        printed_step["diffReasons"] = sorted(
             in_state for name, in_state in names.items() if getattr(old, name) != getattr(new, name)
         )
-    return found
+    return printed_step
 
 
 def step_of(
@@ -76,36 +76,42 @@ def step_on(
     operation: str, urn: str, parent: str, old: Values | None, new: Values | None, *, outs: Values | None = None
 ) -> dict[str, Any]:
     """Return one step on a resource, by its URN and that of its parent."""
-    found: dict[str, Any] = {"op": operation, "urn": urn, "detailedDiff": None}
+    printed_step: dict[str, Any] = {"op": operation, "urn": urn, "detailedDiff": None}
     if old is not None:
         inputs = {"__provider": "gASV", **old, "urn": urn}
-        found["oldState"] = {"urn": urn, "parent": parent, "inputs": inputs, "outputs": {**old, **(outs or {})}}
+        printed_step["oldState"] = {
+            "urn": urn,
+            "parent": parent,
+            "inputs": inputs,
+            "outputs": {**old, **(outs or {})},
+        }
     if new is not None:
         inputs = {"__provider": "gASV", **new, "urn": urn}
-        found["newState"] = {"urn": urn, "parent": parent, "inputs": inputs}
+        printed_step["newState"] = {"urn": urn, "parent": parent, "inputs": inputs}
     if old is not None and new is not None:
-        found["diffReasons"] = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
-    return found
+        printed_step["diffReasons"] = sorted(key for key in old.keys() | new.keys() if old.get(key) != new.get(key))
+    return printed_step
 
 
 def printed(spec: Spec) -> dict[str, Any]:
     """Return the inputs that the engine prints of a spec: without nulls, and `[secret]` for each secret."""
 
     async def inputs() -> dict[str, Any]:  # the Output of a secret needs a loop
-        found = inputs_of(spec).items()
-        return {name: SECRET if isinstance(value, pulumi.Output) else value for name, value in found}
+        return {
+            name: SECRET if isinstance(value, pulumi.Output) else value for name, value in inputs_of(spec).items()
+        }
 
     return {name: value for name, value in asyncio.run(inputs()).items() if value is not None}
 
 
 def preview(*steps: Mapping[str, Any], diagnostics: Sequence[Values] = (), **options: Any) -> str:
-    """Return what `pulumi preview --json` prints for these steps and options; the engine sorts all keys."""
+    """Return the output of `pulumi preview --json` for these steps and options; the engine sorts all keys."""
     config = {
         f"{plans.PROJECT}:{name}": value if isinstance(value, str) else json.dumps(value)
         for name, value in options.items()
     }
-    found = {"config": config, "steps": [STACK, *steps], "duration": 1, "changeSummary": {}}
-    return json.dumps(found | ({"diagnostics": diagnostics} if diagnostics else {}), sort_keys=True)
+    document = {"config": config, "steps": [STACK, *steps], "duration": 1, "changeSummary": {}}
+    return json.dumps(document | ({"diagnostics": diagnostics} if diagnostics else {}), sort_keys=True)
 
 
 def file(folder: str, path: str, old: str | None, new: str | None, *, secret: bool = False) -> dict[str, Any]:
@@ -121,7 +127,7 @@ def file(folder: str, path: str, old: str | None, new: str | None, *, secret: bo
 
 def bmc_host(plan: ClusterPlan, host: str) -> BmcHostSpec:
     """Return the inputs of a `BmcHost`."""
-    (planned,) = (each for each in plan.hosts if each.name == host)
+    (planned,) = (planned for planned in plan.hosts if planned.name == host)
     return BmcHostSpec.of(plan, planned)
 
 
@@ -142,7 +148,7 @@ def installation(
 ) -> HostProvisioningSpec:
     """Return the inputs of a `HostProvisioning`.
 
-    Its hosts are known to be the machines that their consents name, except those in `identities`.
+    Its hosts have the identities in their consents, except those in `identities`.
     """
     spec = HostProvisioningSpec.of(plan, role, render(plan), plans.STACK)
     known = {host: MachineId(uuid=plan.options.consent[host]) for host in spec.hosts}

@@ -1,4 +1,4 @@
-"""The table of docs/reference/support.md, derived from the code: what becomes of each field of an install-config.
+"""The table of docs/reference/support.md, derived from the code: the support of each field of an install-config.
 
 `make accept` rewrites it.
 """
@@ -33,16 +33,16 @@ KEY = re.compile(r"`([^`:]+)(?:: ([^`]+))?`")
 """A field in a row, and the value that the row is about."""
 BASE = plans.INSTALL_CONFIG.parent
 NOT_RUN = "example"
-"""The stack that is there to be copied."""
+"""The stack that users copy; no rehearsal runs it."""
 
 
 def keys(section: Mapping[str, Any] = SCHEMA, above: str = "") -> Iterator[str]:
-    """Yield `platform.baremetal.hosts[].bmc.address` and every other key that holds a value, not a section."""
+    """Yield `platform.baremetal.hosts[].bmc.address` and every other key whose value is not a section."""
     for key, field in section["properties"].items():
         path = f"{above}{key}"
-        if found := re.search(r"'\$ref': '#/\$defs/(\w+)'", repr(field)):
+        if reference := re.search(r"'\$ref': '#/\$defs/(\w+)'", repr(field)):
             brackets = "[]" if "'items':" in repr(field) else ""
-            yield from keys(SCHEMA["$defs"][found[1]], f"{path}{brackets}.")
+            yield from keys(SCHEMA["$defs"][reference[1]], f"{path}{brackets}.")
         else:
             yield path
 
@@ -54,7 +54,7 @@ def rows() -> list[dict[str, str]]:
 
 
 def text() -> str:
-    """Return the table as the document has it."""
+    """Return the table in the form of the document."""
     lines = [COLUMNS, ["---"] * len(COLUMNS), *(row.values() for row in rows())]
     return "".join(f"| {' | '.join(line)} |\n".replace("| --- ", "|---").replace("|--- |", "|---|") for line in lines)
 
@@ -80,9 +80,9 @@ def _is_value(label: str) -> bool:
 def _rendered_beside(label: str) -> str:
     """Return whether files change with a value of a row's field other than the row's own."""
     fields = [path for path, _ in KEY.findall(label)]
-    others = [each for each in EXAMPLES if [path for path, _ in KEY.findall(each)] == fields and each != label]
-    good = [each for each in others if not any(unsupported(read(_written(EXAMPLES[each])).config))]
-    return "yes" if any(_effects(each)[1] == "yes" for each in good) else "-"
+    others = [other for other in EXAMPLES if [path for path, _ in KEY.findall(other)] == fields and other != label]
+    valid = [other for other in others if not any(unsupported(read(_written(EXAMPLES[other])).config))]
+    return "yes" if any(_effects(other)[1] == "yes" for other in valid) else "-"
 
 
 def _written(values: Mapping[str, Any]) -> str:
@@ -94,9 +94,9 @@ def _written(values: Mapping[str, Any]) -> str:
 
 
 def _effects(label: str) -> tuple[str, str]:
-    """Return who uses what a row's example has beyond its base, the plan or the payload, and whether files change."""
+    """Return whether plan or payload use the difference of a row's example to its base, and whether files change."""
     base, changed = _planned(_written(BESIDE.get(label, {}))), _planned(_written(EXAMPLES[label]))
-    plan, files, payload = (ours != theirs for ours, theirs in zip(base, changed, strict=True))
+    plan, files, payload = (before != after for before, after in zip(base, changed, strict=True))
     return "yes" if plan else "payload" if payload else "ignored", "yes" if files else "-"
 
 
@@ -106,7 +106,7 @@ def _planned(written: str) -> tuple[Intent, object, str]:
         path = Path(folder, "install-config.yaml")
         path.write_text(written)
         intent, _ = with_samples(load_intent(path, {}, keyfiles_of=keyfiles_of))
-    # The topology is there for the payload's sake, and nobody reads what belongs to a network that is disabled.
+    # The plan has the topology only for the payload, and nothing reads the settings of a disabled network.
     without = intent.changed(topology={})
     if intent.provisioning.mode == DISABLED:
         without = without.changed(provisioning=Provisioning(mode=DISABLED))
@@ -116,7 +116,7 @@ def _planned(written: str) -> tuple[Intent, object, str]:
 def _twins(label: str) -> str:
     """Return the stacks of rehearsals that have the field, or the value, of a row."""
     stacks = sorted(path.parent for path in (ROOT / "stacks").glob("*/install-config.yaml"))
-    return ", ".join(each.name for each in stacks if each.name != NOT_RUN and _uses(each, label)) or "not yet"
+    return ", ".join(stack.name for stack in stacks if stack.name != NOT_RUN and _uses(stack, label)) or "not yet"
 
 
 def _uses(stack: Path, label: str) -> bool:
@@ -125,7 +125,7 @@ def _uses(stack: Path, label: str) -> bool:
         return USED[label](read(written).config)
     validated = read(written).config.model_dump(mode="json", by_alias=True)
     return any(
-        any(str(each) == value if value else True for each in _values(validated if value else mapping(written), path))
+        any(str(own) == value if value else True for own in _values(validated if value else mapping(written), path))
         for path, value in KEY.findall(label)
     )
 
@@ -134,19 +134,19 @@ def _values(config: Any, path: str) -> Iterator[Any]:
     """Yield all values that a config has at a path."""
     key, _, rest = path.partition(".")
     value = config.get(key.removesuffix("[]")) if isinstance(config, dict) else None
-    for each in (value or []) if key.endswith("[]") else [value]:
-        if each is not None:
-            yield from _values(each, rest) if rest else [each]
+    for part in (value or []) if key.endswith("[]") else [value]:
+        if part is not None:
+            yield from _values(part, rest) if rest else [part]
 
 
 def _set(config: Any, path: str, value: Any) -> None:
-    """Set one value: for `hosts[]` that of the first host, for `hosts[2]` of the third, for `hosts[*]` of each."""
+    """Set one value: with `hosts[]` of the first host, with `hosts[2]` of the third, with `hosts[*]` of all hosts."""
     key, _, rest = path.partition(".")
     name, _, which = key.partition("[")
     if which:
         elements = config.setdefault(name, [{}])
-        for each in elements if which == "*]" else [elements[int(which.removesuffix("]") or 0)]]:
-            _set(each, rest, value)
+        for element in elements if which == "*]" else [elements[int(which.removesuffix("]") or 0)]]:
+            _set(element, rest, value)
     elif rest:
         _set(config.setdefault(name, {}), rest, value)
     elif value is Absent:
