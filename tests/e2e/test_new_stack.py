@@ -52,7 +52,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Project:
     return Project(tmp_path)
 
 
-def test_three_commands_lead_from_an_install_config_to_a_stack_that_can_be_installed(project: Project) -> None:
+def test_three_commands_lead_to_a_stack_that_can_be_installed(project: Project) -> None:
     with running(Options(hosts=len(plans.HOSTS))) as fleet:
         config: dict[str, Any] = plans.install_config()
         bare(config)["bmcVerifyCA"] = fleet.ca

@@ -129,9 +129,7 @@ def test_stopped_clusters_give_their_slots_and_so_many_hold_the_wave(play: Play,
 
 
 @pytest.mark.golden
-def test_a_cluster_at_a_gate_gives_its_slot_and_goes_on_with_its_preview_alone(
-    play: Play, accept_golden: bool
-) -> None:
+def test_a_cluster_at_a_gate_gives_up_its_slot(play: Play, accept_golden: bool) -> None:
     async def scenario(fleet: Rollouts) -> None:
         held = fleet.site.held["gate-a", UP] = asyncio.Event()
         rollout = await fleet.start(wave(order("gate-a", *PHASES), order("gate-b")))
@@ -181,9 +179,7 @@ def test_an_approval_given_with_the_order_is_of_one_preview_too(play: Play) -> N
 
 
 @pytest.mark.golden
-def test_an_update_that_would_do_something_else_has_its_preview_approved_anew(
-    play: Play, accept_golden: bool
-) -> None:
+def test_an_update_that_would_do_something_else_needs_a_new_approval(play: Play, accept_golden: bool) -> None:
     """Also if it comes back to what was approved once."""
 
     async def scenario(fleet: Rollouts) -> None:
@@ -249,7 +245,7 @@ def test_a_cluster_that_is_cancelled_begins_no_further_step(play: Play, problem:
 
 
 @pytest.mark.golden
-def test_people_are_told_when_a_cluster_waits_for_them_and_is_done(
+def test_people_are_notified_when_a_cluster_waits_for_them_and_is_done(
     play: Play, accept_golden: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def scenario(fleet: Rollouts) -> None:

@@ -70,7 +70,7 @@ def through_bootstrap(sites: Sites, cluster: str, meanwhile: Callable[[], Wanted
 
 
 @pytest.mark.usefixtures("north")
-def test_an_approval_is_of_one_preview_and_a_cluster_in_one_rollout_at_a_time(sites: Sites) -> None:
+def test_an_approval_is_of_one_preview_and_a_cluster_in_one_rollout(sites: Sites) -> None:
     sites.start("gates")
     sites.until("gates", GATE)
     shown = sites.command("status", "gates")

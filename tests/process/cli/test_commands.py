@@ -86,7 +86,7 @@ def test_a_process_of_the_fleet_is_refused_as_the_function_is(command: str, monk
     assert (here.returncode, here.stdout) == (2, "")
 
 
-def test_check_judges_each_file_in_the_order_given(tmp_path: Path) -> None:
+def test_check_prints_verdicts_in_the_order_of_the_files(tmp_path: Path) -> None:
     bad = written(tmp_path / "bad.yaml", lambda c: (c.pop("baseDomain"), c["metadata"].update(name="a b")))
     done = run("check", bad, f"./{GOOD}")
     lines = done.stdout.splitlines()

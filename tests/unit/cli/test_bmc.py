@@ -83,7 +83,7 @@ def site(tmp_path: Path) -> Iterator[Site]:
 
 
 @pytest.mark.parametrize("session", [False, True], ids=["basic", "session"])
-def test_every_vendor_is_checked_with_at_most_20_requests_that_change_nothing(tmp_path: Path, session: bool) -> None:
+def test_a_check_of_every_vendor_takes_at_most_20_requests_and_no_change(tmp_path: Path, session: bool) -> None:
     with site_of(tmp_path, hosts=len(VENDORS), vendors=tuple(VENDORS)) as site:
         login = {"username": "admin", "password": CANARY, "session": session}
         site.options(consent=site.consents(), bmc_credentials={name: login for name in site.consents()})
@@ -141,7 +141,7 @@ def test_progress_is_on_stderr_a_line_per_host(site: Site) -> None:
     assert sorted(line.split(" ", 1)[1] for line in lines) == ["h0: ok", "h1: would stop `up`", "h2: ok"]
 
 
-def test_one_host_that_would_stop_up_makes_the_exit_code_2_and_the_others_are_shown(site: Site) -> None:
+def test_one_host_that_would_stop_up_makes_the_exit_code_2(site: Site) -> None:
     site.fleet.change(1, listening=False)
     done = site.check()
     assert done.returncode == 2
@@ -164,7 +164,7 @@ def test_all_hosts_are_read_at_once(site: Site, monkeypatch: pytest.MonkeyPatch)
     assert site.check().returncode == 0
 
 
-def test_one_host_can_be_checked_alone(site: Site) -> None:
+def test_it_can_check_only_one_host(site: Site) -> None:
     done = site.check("--host", "h1", "--json")
     assert [row["host"] for row in json.loads(done.stdout)] == ["h1"]
     assert [bool(site.fleet.figures(index).lines) for index in range(3)] == [False, True, False]
@@ -253,7 +253,7 @@ def test_the_consents_are_written_on_demand_beside_those_of_other_hosts(site: Si
     }
 
 
-def test_nothing_is_written_if_one_machine_is_another_than_the_consent_names(site: Site) -> None:
+def test_nothing_is_written_if_a_machine_is_not_the_consented_one(site: Site) -> None:
     site.options(consent={"h0": uuid_of(7)})
     done = site.consent("--write", **pulumi(site.folder, "exit 0"))
     assert done.returncode == 2
@@ -299,7 +299,7 @@ def test_a_stack_that_cannot_be_decrypted_is_refused(site: Site, script: str, pa
     assert site.fleet.total().requests == 0
 
 
-def test_a_capture_is_one_file_in_a_new_directory_and_its_progress_a_line_per_resource(site: Site) -> None:
+def test_a_capture_is_one_file_and_its_progress_a_line_per_resource(site: Site) -> None:
     done = site.capture("--host", "h1")
     (file,) = (site.folder / "captured").iterdir()
     tree = json.loads(file.read_text())
@@ -331,7 +331,7 @@ def test_a_capture_overwrites_nothing_and_an_empty_directory_is_used(site: Site)
     assert site.capture("--host", "h0").returncode == 0
 
 
-def test_a_bmc_that_cannot_be_captured_is_told_so_and_nothing_is_written(site: Site) -> None:
+def test_a_failed_capture_is_reported_and_writes_nothing(site: Site) -> None:
     site.fleet.change(0, listening=False)
     done = site.capture("--host", "h0")
     assert (done.returncode, done.stdout) == (2, "")

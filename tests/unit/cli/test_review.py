@@ -113,7 +113,7 @@ def test_a_broken_policy_has_an_exit_code_of_its_own(tmp_path: Path, backend: st
     assert done.stdout.endswith(line + END)
 
 
-def test_a_backend_that_is_not_told_is_refused(tmp_path: Path) -> None:
+def test_a_backend_that_pulumi_does_not_name_is_refused(tmp_path: Path) -> None:
     script = 'if [ "$1" = whoami ]; then echo "error: no login" >&2; exit 255; else echo "{\\"steps\\": []}"; fi'
     done = run("review", "prod", "--policy", PATH=engine(tmp_path, script))
     assert (done.returncode, done.stdout) == (2, "")

@@ -128,7 +128,7 @@ def test_the_backend_is_shared(url: str, found: tuple[str, ...]) -> None:
     assert breaches("backend", facts(backend=url)) == found
 
 
-def test_all_policies_are_judged_if_none_is_named() -> None:
+def test_all_policies_are_checked_if_none_is_named() -> None:
     assert [each.name for each in check_policies(facts(), [])] == [*RULES]
 
 

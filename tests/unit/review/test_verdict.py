@@ -172,7 +172,7 @@ def test_a_disk_is_named_by_its_hints(tmp_path: Path, hints: dict[str, Any], dis
     assert line.startswith(f"!Wipes {disk} of {W0} and ")
 
 
-def test_only_a_new_line_of_reinstall_wipes_and_all_others_are_left_alone() -> None:
+def test_only_a_new_line_of_reinstall_wipes() -> None:
     old = installation(plans.plan(reinstall={M1: "u1"}))
     new = installation(plans.plan(reinstall={M0: "u0", M1: "u1"}, payload={**plans.PAYLOAD, "master": "b2" * 32}))
     assert sentences(installs(old, new, M0, M1, M2), file("control-plane", "/etc/a", "1\n", "2\n")) == [

@@ -90,7 +90,7 @@ def wanted(project: Project, plan: ClusterPlan, server: Server) -> Path:
         return project.out / made.digest(server.name) / f"{server.name}.iso"
 
 
-def test_each_server_s_iso_is_written_where_up_looks_for_it(
+def test_each_server_s_iso_is_written_where_up_reads_it(
     project: Project, plan: ClusterPlan, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     done = project.run()

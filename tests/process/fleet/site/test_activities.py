@@ -42,7 +42,7 @@ def test_what_only_a_person_mends_waits_for_one(error: OkdBaremetalError) -> Non
     assert (failure.message, failure.type, failure.non_retryable) == (str(error), type(error).__name__, True)
 
 
-def test_a_changed_preview_is_told_apart() -> None:
+def test_a_changed_preview_has_a_type_of_its_own() -> None:
     failure = failure_of(ChangedError("it is another"), 1)
     assert (failure.message, failure.type, failure.non_retryable) == ("it is another", CHANGED, True)
 
@@ -127,7 +127,7 @@ def test_a_second_attempt_joins_what_the_first_began(worker: Worker) -> None:
 
 
 @needs_root
-def test_the_next_workflow_begins_anew(worker: Worker) -> None:
+def test_the_next_workflow_begins_from_the_start(worker: Worker) -> None:
     async def scenario() -> None:
         for run in ("first", "second"):
             environment = attempt(1)
@@ -158,7 +158,7 @@ def test_who_cancels_interrupts_pulumi_and_waits_for_its_end(worker: Worker) -> 
 
 
 @needs_root
-def test_a_failure_is_told_without_its_traceback(worker: Worker) -> None:
+def test_a_failure_is_reported_without_its_traceback(worker: Worker) -> None:
     worker.pulumi.does("preview", "echo 'error: connection refused' >&2; exit 255")
     for number, non_retryable in ((1, False), (ATTEMPTS, True)):
         with pytest.raises(ApplicationError, match=r"^EngineError: error: connection refused$") as caught:

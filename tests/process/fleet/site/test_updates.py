@@ -150,7 +150,7 @@ def test_a_backend_that_is_away_is_no_matter_for_a_person(site: Site, pulumi: Fa
         site.update().preview()
 
 
-def test_an_engine_that_says_nothing_is_told_without_its_output(site: Site, pulumi: FakePulumi) -> None:
+def test_an_engine_that_says_nothing_is_reported_without_its_output(site: Site, pulumi: FakePulumi) -> None:
     pulumi.does("preview", "echo 'password: hunter2'; exit 255")
     with pytest.raises(EngineError, match=r"^pulumi failed, and does not say why$"):
         site.update().preview()

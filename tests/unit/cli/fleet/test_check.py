@@ -32,14 +32,14 @@ def test_the_stacks_are_beside_the_file_that_is_named(site: Site) -> None:
     ]
 
 
-def test_a_wrong_plan_is_refused_before_any_cluster_is_judged(site: Site) -> None:
+def test_a_wrong_plan_is_refused_before_any_cluster_is_checked(site: Site) -> None:
     site.file.write_text(yaml.safe_dump({**FLEET, "waves": [{"clusters": ["north-c"]}, {}]}))
     done = run("fleet", "check", folder=site.folder)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("fleet.yaml: waves[0].clusters[0]: north-c is at no site. Fix: ")
 
 
-def test_a_wrong_cluster_is_told_as_check_tells_it(site: Site) -> None:
+def test_a_wrong_cluster_is_reported_as_check_reports_it(site: Site) -> None:
     site.change(lambda config: config.pop("baseDomain"), "north-b")
     site.install_config("south-a").unlink()
     done, alone = run("fleet", "check", folder=site.folder), run("check", site.install_config("north-b"))

@@ -273,7 +273,7 @@ def test_the_worker_of_a_site_runs_in_its_clone(tmp_path: Path) -> None:
         ("worker",),
     ],
 )
-def test_without_a_server_one_line_says_where_it_was_looked_for(tmp_path: Path, words: tuple[str, ...]) -> None:
+def test_without_a_server_one_line_names_its_address(tmp_path: Path, words: tuple[str, ...]) -> None:
     (tmp_path / "key").write_text(new_key())
     done = run("fleet", *words, TEMPORAL_ADDRESS="127.0.0.1:1", FLEET_KEY_FILE=str(tmp_path / "key"))
     assert (done.returncode, done.stdout) == (2, "")

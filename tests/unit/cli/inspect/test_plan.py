@@ -51,7 +51,7 @@ def test_no_option_raises_another_error(data: st.DataObject) -> None:
     assert all(": " in line for line in done.stderr.splitlines())
 
 
-def test_a_payload_is_judged_while_the_base_isos_are_missing(tmp_path: Path) -> None:
+def test_a_payload_is_checked_while_the_base_isos_are_missing(tmp_path: Path) -> None:
     (tmp_path / "stacks/new/payload").mkdir(parents=True)
     (tmp_path / "stacks/new/payload/master.ign").write_text("{}")
     config = {f"{plans.PROJECT}:{name}": each for name, each in plans.options(media={}).items()}

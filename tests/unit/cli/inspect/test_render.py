@@ -117,7 +117,7 @@ def test_check_names_the_readers_that_ran_and_those_that_are_missing(out: Path, 
     assert last == f"{out}: 67 files, 6 Ignition configs"
 
 
-def test_a_file_refused_by_its_reader_ends_the_command_with_nothing_written(out: Path, tmp_path: Path) -> None:
+def test_nothing_is_written_if_a_reader_refuses_a_file(out: Path, tmp_path: Path) -> None:
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     (bin_ / "shellcheck").write_text("#!/bin/sh\ncat >/dev/null\necho 'I take no\nscript at all' >&2\nexit 1\n")

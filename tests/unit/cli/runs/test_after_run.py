@@ -101,7 +101,7 @@ def told(
         ),
     ],
 )
-def test_the_web_hook_is_told_how_the_run_ended(
+def test_the_web_hook_is_sent_how_the_run_ended(
     monkeypatch: pytest.MonkeyPatch, history: Mapping[str, str], given: Mapping[str, Any], result: str, then: str
 ) -> None:
     hook, notices = told(monkeypatch, history, **given)
@@ -120,7 +120,7 @@ def test_a_preview_that_refreshes_is_no_killed_run(monkeypatch: pytest.MonkeyPat
     assert (hook.notices, notices) == ([], ["not sent: a preview, or a refresh that was killed"])
 
 
-def test_a_web_hook_that_is_down_for_a_moment_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_web_hook_that_is_down_for_a_moment_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     hook, notices = told(monkeypatch, {"kind": "update", "result": "failed", "endTime": AFTER}, 503)
     assert len(hook.notices) == 1
     assert notices[0].startswith("sent: ")

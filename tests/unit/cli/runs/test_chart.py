@@ -89,7 +89,7 @@ def test_the_picture_equals_the_golden_one(accept_golden: bool) -> None:
 
 
 @pytest.mark.parametrize("outputs", [MOVED, BROKEN, PROVEN], ids=["moved", "broken", "proven"])
-def test_the_picture_loads_no_other_file_and_draws_nothing_outside_its_frame(outputs: dict[str, Any]) -> None:
+def test_the_picture_loads_no_file_and_stays_inside_its_frame(outputs: dict[str, Any]) -> None:
     picture = ElementTree.fromstring(chart.svg(outputs))  # noqa: S314
     left, _, width, height = map(float, picture.attrib["viewBox"].split())
     assert {element.tag.partition("}")[2] for element in picture.iter()} <= {

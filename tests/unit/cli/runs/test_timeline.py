@@ -56,7 +56,7 @@ def test_nothing_is_drawn_between_two_works_on_a_machine() -> None:
     assert timelines_of(entries_in(lines)) == [Timeline("m0", [Span("create", 0, 2), Span("media", 60, 61)])]
 
 
-def test_a_resource_about_no_machine_has_its_own_row_in_the_order_of_the_run() -> None:
+def test_a_resource_about_no_machine_has_its_own_timeline() -> None:
     lines = [
         line(0, "create", event=Event.BEGIN, resource="VipHandoff::okd-api"),
         line(1, "media", "m0"),

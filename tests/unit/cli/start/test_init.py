@@ -260,7 +260,7 @@ def test_a_base_volume_is_named_only_where_there_is_one(new: NewStack, volumes: 
     assert f"\nbootstrap.base_volume: {command}\n" in done.stdout
 
 
-def test_servers_of_arm64_alone_need_their_own_iso_alone(new: NewStack) -> None:
+def test_a_cluster_of_arm64_needs_only_the_iso_of_arm64(new: NewStack) -> None:
     assert new.init(all_of_arm64, has_tool=True).returncode == 0
     assert new.options["media"] == {
         "address": "172.22.0.2",

@@ -54,7 +54,7 @@ def test_an_empty_repository_is_taken(program: Path, tmp_path: Path) -> None:
     assert git(tmp_path / "site", "symbolic-ref", "--short", "HEAD") == "trunk"
 
 
-def test_a_folder_with_content_is_refused_and_left_alone(program: Path, tmp_path: Path) -> None:
+def test_a_folder_with_content_is_refused_and_stays_as_it_is(program: Path, tmp_path: Path) -> None:
     (tmp_path / "site").mkdir()
     (tmp_path / "site" / "file").touch()
     done = run("new-site", tmp_path / "site")

@@ -88,7 +88,7 @@ def test_the_payload_is_generated_kept_and_pinned(stack: Stack) -> None:
     assert "Consuming Install Config" in done.stderr
 
 
-def test_openshift_installs_own_directory_is_kept_and_only_its_owner_reads_it(stack: Stack) -> None:
+def test_openshift_install_s_directory_stays_and_only_its_owner_reads_it(stack: Stack) -> None:
     before = os.umask(0)
     try:
         stack.payload()
@@ -140,7 +140,7 @@ def test_without_openshift_install_the_lines_to_run_by_hand_are_printed(stack: S
     assert not (stack.folder / FOLDER).exists()
 
 
-def test_the_message_of_a_failure_is_shown_without_secrets_and_nothing_is_left(stack: Stack) -> None:
+def test_a_failure_is_shown_without_secrets_and_leaves_nothing(stack: Stack) -> None:
     auth = SECRETS[1]
     quoted = json.dumps(plans.install_config()["pullSecret"])
     done = stack.payload(FAILS=f'invalid "install-config.yaml" file: pullSecret: Invalid value: {quoted} is wrong')

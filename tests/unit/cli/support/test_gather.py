@@ -90,7 +90,7 @@ def row(index: str, part: str) -> str:
     return line.removeprefix(f"| {part} | ").removesuffix(" |")
 
 
-def test_the_archive_has_what_can_be_reached_and_says_why_the_rest_is_not_there(project: Site) -> None:
+def test_the_archive_has_what_is_reachable_and_says_why_the_rest_is_not(project: Site) -> None:
     done, files = gathered(project)
     assert (done.returncode, done.stdout) == (
         0, f"of-prod.tar.gz: {len(files)} files. Read them before you send it.\n"
@@ -166,7 +166,7 @@ def test_a_wrong_install_config_hides_neither_logs_nor_versions(project: Site) -
     assert "not valid YAML at line" in row(files["index.md"], "inputs")
 
 
-def test_an_archive_that_exists_is_left_alone(project: Site) -> None:
+def test_an_archive_that_exists_stays_as_it_is(project: Site) -> None:
     (project.folder / "of-prod.tar.gz").write_text("mine")
     done = run("gather", "prod", "--out", "of-prod.tar.gz", folder=project.folder)
     assert (done.returncode, done.stderr) == (
