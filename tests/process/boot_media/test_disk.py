@@ -177,23 +177,23 @@ def test_the_disk_without_hints(devices: tuple[Device, ...], disk: str | None, t
 
 def test_the_chosen_disk_is_on_the_console_and_in_the_report(tmp_path: Path) -> None:
     run = run_script(tmp_path, SERVER, {"wwn": " 0x5002538E00000001", "model": "Samsung"})
-    seen = (
+    disks = (
         "deviceName: /dev/sda, minSizeGigabytes: 447, rotational: false, model: SAMSUNG MZ7LH480, vendor: ATA, "
         "serialNumber: S45PNA0M501234 or SAMSUNG_MZ7LH480_S45PNA0M501234, wwn: 0x5002538e00000001, hctl: 0:0:0:0"
     )
-    assert run.console == f"okd-baremetal: chosen by wwn:  0x5002538E00000001, model: Samsung: {seen}\n"
-    assert run.report == f"chosen {seen}"
+    assert run.console == f"okd-baremetal: chosen by wwn:  0x5002538E00000001, model: Samsung: {disks}\n"
+    assert run.report == f"chosen {disks}"
     assert (run.code, run.slept) == (0, ())
 
 
 def test_a_refusal_names_the_hints_and_every_candidate(tmp_path: Path) -> None:
     run = run_script(tmp_path, (VIRTIO, USB, *NO_DISKS), {"vendor": "it's $HOME", "rotational": "false"})
-    seen = (
+    disks = (
         "deviceName: /dev/sdd, minSizeGigabytes: 14, rotational: true, model: Ultra Fit, vendor: SanDisk, "
         "hctl: 6:0:0:0;\n"
         "deviceName: /dev/vda, minSizeGigabytes: 10, rotational: true, vendor: 0x1af4"
     )
-    text = f"no disk fits vendor: it's $HOME, rotational: false. Disks found:\n{seen}"
+    text = f"no disk fits vendor: it's $HOME, rotational: false. Disks found:\n{disks}"
     assert run.console == f"okd-baremetal: refused: {text}\n"
     assert run.report == f"refused {text}"
     assert (run.code, run.settings) == (1, "")
@@ -205,7 +205,7 @@ def test_a_server_without_a_disk_is_refused(tmp_path: Path) -> None:
     assert run.code == 1
 
 
-def test_a_disk_that_appears_late_is_waited_for_and_a_missing_one_for_27_seconds(tmp_path: Path) -> None:
+def test_a_missing_disk_is_waited_for_27_seconds(tmp_path: Path) -> None:
     wanted = {"serialNumber": NVME.serial}
     for name in ("late", "never"):
         (tmp_path / name).mkdir()

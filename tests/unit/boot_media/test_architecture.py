@@ -9,7 +9,7 @@ from testing.live_iso import kernel, live_iso
 
 
 @pytest.mark.parametrize(
-    ("content", "seen"),
+    ("content", "architecture"),
     [
         pytest.param(live_iso(kernel(0x8664)), "amd64", id="amd64"),
         pytest.param(live_iso(kernel(0xAA64)), "arm64", id="arm64"),
@@ -20,8 +20,8 @@ from testing.live_iso import kernel, live_iso
         pytest.param(b"", None, id="empty"),
     ],
 )
-def test_a_kernel_names_its_architecture(tmp_path: Path, content: bytes, seen: str | None) -> None:
+def test_a_kernel_names_its_architecture(tmp_path: Path, content: bytes, architecture: str | None) -> None:
     path = tmp_path / "live.iso"
     path.write_bytes(content)
     with path.open("rb") as iso:
-        assert architecture_of(iso) == seen
+        assert architecture_of(iso) == architecture

@@ -42,7 +42,7 @@ def test_the_base_iso_is_downloaded_once(source: Path, tmp_path: Path) -> None:
     assert lines[-1] == "base ISO: 2 of 2 MiB"
 
 
-def test_a_download_with_another_digest_is_refused_and_not_kept(source: Path, tmp_path: Path) -> None:
+def test_a_download_with_another_digest_is_refused_and_removed(source: Path, tmp_path: Path) -> None:
     with pytest.raises(BootMediaError) as caught:
         ensure_base(ISO_URL, "0" * 64, source.as_uri(), lambda _: None)
     assert str(caught.value) == (
@@ -118,15 +118,15 @@ def test_a_web_server_sends_the_base_iso(answer: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("answer", "seen"),
+    ("answer", "received"),
     [
         pytest.param(WHOLE[: -len(CONTENT) + 1_500_000], "1,500,000 of 3,000,000", id="length"),
         pytest.param(CHUNKED, r"[\d,]+ of an unknown number of", id="between-chunks"),
         pytest.param(CHUNKED[:-1_000_000], r"[\d,]+ of an unknown number of", id="in-a-chunk"),
     ],
 )
-def test_a_download_that_breaks_off_is_to_be_repeated(answer: bytes, seen: str, tmp_path: Path) -> None:
-    wanted = rf"/base\.iso: the download broke off: received {seen} bytes\. Fix: run the same command again$"
+def test_a_download_that_breaks_off_is_to_be_repeated(answer: bytes, received: str, tmp_path: Path) -> None:
+    wanted = rf"/base\.iso: the download broke off: received {received} bytes\. Fix: run the same command again$"
     with answering(answer) as url, pytest.raises(BootMediaError, match=wanted):
         ensure_base(ISO_URL, SHA256, url, lambda _: None)
     assert list((tmp_path / "cache" / "okd-baremetal" / "images").iterdir()) == []

@@ -86,7 +86,7 @@ SCRIPT = r"url=(http://127\.0\.0\.1:\d+/[0-9a-f]{64})\n"
 def script_in(iso: Path) -> str:
     """Return the script that chooses the disk, as the live system finds it."""
     shown = subprocess.run(["coreos-installer", "iso", "ignition", "show", iso], check=True, capture_output=True)
-    files = {each["path"]: each["contents"] for each in json.loads(shown.stdout)["storage"]["files"]}
+    files = {file["path"]: file["contents"] for file in json.loads(shown.stdout)["storage"]["files"]}
     contents = files["/usr/local/bin/pre-install-disk.sh"]
     with urllib.request.urlopen(contents["source"]) as answer:  # noqa: S310  (a data URL)
         content: bytes = answer.read()
@@ -168,14 +168,14 @@ def keyfiles_in(iso: Path, folder: Path) -> dict[str, str]:
 
 def test_a_host_gets_its_own_keyfiles(recipe: Recipe, tmp_path: Path) -> None:
     lines: list[str] = []
-    found = {}
+    keyfiles = {}
     with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, into(lines)) as media:
         for host in recipe.hints:
             iso = tmp_path / f"{host}.iso"
             with urllib.request.urlopen(published(media, host)) as answer:  # noqa: S310
                 iso.write_bytes(answer.read())
-            found[host] = keyfiles_in(iso, tmp_path / host)
-    assert found == {**recipe.keyfiles, "w2": {}}
+            keyfiles[host] = keyfiles_in(iso, tmp_path / host)
+    assert keyfiles == {**recipe.keyfiles, "w2": {}}
     assert "hunter2" not in f"{recipe!r} {media!r} {lines}"
 
 

@@ -337,13 +337,13 @@ def test_a_range_of_a_file_is_one_of_the_file(server: MediaServer, iso: Iso, con
 def test_the_script_of_a_host_is_served_only_while_its_boot_is_enabled(server: MediaServer, iso: Iso) -> None:
     server.publish("host", iso)
     url = f"http://127.0.0.1:{server.port}/hosts/52-54-00-00-00-01.ipxe"
-    seen = [status_and_body(url)]
+    answers = [status_and_body(url)]
     server.enable_boot("52:54:00:00:00:01", "#!ipxe\nboot\n")
-    seen.append(status_and_body(url))
+    answers.append(status_and_body(url))
     server.disable_boot("52:54:00:00:00:01")
     server.disable_boot("52:54:00:00:00:01")
-    seen.append(status_and_body(url))
-    assert seen == [(404, b""), (200, b"#!ipxe\nboot\n"), (404, b"")]
+    answers.append(status_and_body(url))
+    assert answers == [(404, b""), (200, b"#!ipxe\nboot\n"), (404, b"")]
     assert status_and_body(f"http://127.0.0.1:{server.port}/boot.ipxe") == (200, BOOT_SCRIPT_TEXT.encode())
 
 

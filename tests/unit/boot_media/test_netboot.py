@@ -60,7 +60,7 @@ def test_an_iso_for_a_virtual_cd_is_not_asked_for_its_kernel_arguments(
     assert made(tmp_path, live_iso(AMD64, INITRD, ROOTFS), over_network=False).live is None
 
 
-def test_the_script_of_all_asks_for_that_of_the_host_and_else_leaves_to_the_disk() -> None:
+def test_the_common_script_asks_for_the_host_s_or_leaves_to_the_disk() -> None:
     assert BOOT_SCRIPT_TEXT == "#!ipxe\nchain --replace hosts/${netX/mac:hexhyp}.ipxe || exit\n"
     assert script_name("52:54:00:ab:cd:01") == "hosts/52-54-00-ab-cd-01.ipxe"
 

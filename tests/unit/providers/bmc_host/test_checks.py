@@ -109,7 +109,7 @@ def test_ten_drives_at_system_and_manager_take_at_most_20_requests() -> None:
     ],
     ids=["no-such-system", "busy", "no-drive", "no-licence", "no-target", "no-name"],
 )
-def test_what_would_stop_up_is_told_as_up_tells_it(fleet: Fleet, fault: Fault, stop: str) -> None:
+def test_what_would_stop_up_reads_as_in_up(fleet: Fleet, fault: Fault, stop: str) -> None:
     fleet.fault(fault)
     stops = row_of(fleet).stops
     assert len(stops) == 1
@@ -134,7 +134,7 @@ def test_another_machine_than_the_stack_consents_to_stops_up_and_is_shown(fleet:
     assert f"consent names {uuid_of(7)}, the BMC is that of Contoso 3500, UUID {UUID}" in row.stops[0]
 
 
-def test_a_missing_consent_stops_up_and_its_command_is_told(fleet: Fleet) -> None:
+def test_a_missing_consent_stops_up_and_its_command_is_shown(fleet: Fleet) -> None:
     (stop,) = row_of(fleet, "").stops
     assert f"consent names no machine, the BMC is that of Contoso 3500, UUID {UUID}" in stop
     assert stop.endswith(f"name its UUID: pulumi config set --path 'consent.h0' {UUID}")
@@ -148,7 +148,7 @@ def test_what_up_does_not_need_stops_nothing(fleet: Fleet) -> None:
 
 
 @pytest.mark.parametrize(
-    ("seen", "shown", "stops"),
+    ("secure_boot", "shown", "stops"),
     [
         ({"SecureBootEnable": True, "SecureBootMode": "UserMode"}, "on", []),
         ({"SecureBootEnable": False, "SecureBootMode": "UserMode"}, "off", []),
@@ -159,12 +159,12 @@ def test_what_up_does_not_need_stops_nothing(fleet: Fleet) -> None:
     ids=["on", "off", "no-keys", "unreported", "none"],
 )
 def test_secure_boot_stops_up_where_the_host_wants_it_and_cannot_have_it(
-    fleet: Fleet, seen: dict[str, Any] | None, shown: str, stops: list[str]
+    fleet: Fleet, secure_boot: dict[str, Any] | None, shown: str, stops: list[str]
 ) -> None:
     path = "/redfish/v1/Systems/1/SecureBoot"
-    if seen is not None:
+    if secure_boot is not None:
         fleet.fault(Fault(SYSTEM, "says", says={"SecureBoot": {"@odata.id": path}}))
-        fleet.fault(Fault(f"GET {path}$", "status", status=200, body=seen))
+        fleet.fault(Fault(f"GET {path}$", "status", status=200, body=secure_boot))
     row = row_of(fleet)
     assert (row.stops, row.secure_boot) == ([], shown)
     row = row_of(fleet, boot_mode="UEFISecureBoot")

@@ -29,7 +29,7 @@ def test_consent_names_uuid_or_serial_in_any_case(consent: str) -> None:
     assert engine(bmc(), consent).identify().uuid == UUID
 
 
-def test_the_error_about_another_machine_has_the_command_that_consents_to_it() -> None:
+def test_the_error_about_another_machine_has_the_consenting_command() -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
     with pytest.raises(BmcIdentityError, match=rf"pulumi config set --path 'consent.{HOST}' {UUID}$") as caught:
         engine(fake, "SN-2").take_over()

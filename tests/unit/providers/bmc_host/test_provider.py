@@ -235,7 +235,7 @@ class TestAnswering:
             pytest.param(lambda it, state: it.read("u", state), id="read"),
         ],
     )
-    def test_a_spare_is_recorded_anew_and_left_as_it_is(
+    def test_a_spare_is_recorded_each_time_and_not_touched(
         self,
         act: Callable[[BmcHostProvider, Props], Any],
         fleet: Fleet,
@@ -278,7 +278,7 @@ class TestAnswering:
         assert fleet.figures().writes == []
 
     @pytest.mark.parametrize(("recorded", "kept"), [("", "off"), ("on", "on")], ids=["not-yet", "already"])
-    def test_a_host_that_wants_secure_boot_now_has_it_recorded_before_it_is_changed(
+    def test_secure_boot_is_recorded_before_it_is_first_changed(
         self, props: dict[str, Any], machine: dict[str, Any], recorded: str, kept: str
     ) -> None:
         with running(Options(tls=False, vendors=("generic_system",))) as fleet:
@@ -305,7 +305,7 @@ class TestAnswering:
         )
         assert f"m0: {replaced}" in capsys.readouterr().err.splitlines()
 
-    def test_another_machine_without_a_new_consent_is_left_alone(
+    def test_another_machine_without_a_new_consent_is_not_touched(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any]
     ) -> None:
         state = {**props, **machine, "uuid": UUID, "serial": "SN-1", "found": AS_FOUND}

@@ -41,8 +41,8 @@ class FakeApi:
         assert address == VIP
         if self.down:
             raise ConnectionRefusedError("refused")
-        found = self.resources.get(path)
-        return model.model_validate(found) if found else None
+        resource = self.resources.get(path)
+        return model.model_validate(resource) if resource else None
 
 
 def refused(api: FakeApi) -> str | None:

@@ -67,8 +67,8 @@ def test_each_role_has_the_base_iso_of_its_architecture(tmp_path: Path) -> None:
         arm64,
         media={"url": "https://web/isos", "base_iso": plans.BASE_ISO, "base_iso_arm64": iso},
     )
-    found = {role: spec(plan, role) for role in Role}
-    assert {role: (each.architecture, each.base_iso_sha256, each.base_iso_url) for role, each in found.items()} == {
+    specs = {role: spec(plan, role) for role in Role}
+    assert {role: (made.architecture, made.base_iso_sha256, made.base_iso_url) for role, made in specs.items()} == {
         "control-plane": ("amd64", "d3" * 32, ""),
         "compute": ("arm64", "a6" * 32, "https://mirror/arm64.iso"),
     }
@@ -101,10 +101,10 @@ def test_the_digest_of_an_ignition_changes_with_payload_and_files() -> None:
         pytest.param({"vrrp": {"ingress": "unicast"}}, Role.COMPUTE, {"unicast": True}, id="unicast"),
     ],
 )
-def test_an_option_changes_the_inputs_of_its_role_alone(
+def test_an_option_changes_only_the_inputs_of_its_role(
     options: dict[str, Any], role: Role, changed: dict[str, Any]
 ) -> None:
-    before, after = (spec(plans.plan(**each), role).model_dump() for each in ({}, options))
+    before, after = (spec(plans.plan(**changes), role).model_dump() for changes in ({}, options))
     same = {"own_ignition", "ignition_sha256", *changed}
     assert {key: after[key] for key in changed} == changed
     assert {key: before[key] for key in before.keys() - same} == {key: after[key] for key in after.keys() - same}

@@ -174,7 +174,7 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
 
 
 class TestOutOfEtcd:
-    """A server of the control plane in production; the API's answers are judged in test_etcd.py."""
+    """A server of the control plane in production; test_etcd_guard.py checks the API's answers."""
 
     CHANGES: ClassVar[dict[str, Any]] = {"reinstall": {"w0": "SN-w0"}, "out_of_etcd": ["w0"], "stack": "prod"}
 
@@ -200,7 +200,7 @@ class TestCreate:
         created = HostProvisioningProvider().create({**ROLE, "__provider": "pickle"})
         assert created.id == "test-compute"
         outs: dict[str, Any] = created.outs or {}
-        assert [(each["uuid"], each["iso_sha256"]) for each in outs["installed"].values()] == [
+        assert [(installed["uuid"], installed["iso_sha256"]) for installed in outs["installed"].values()] == [
             ("w0", "cd"),
             ("w1", "cd"),
         ]
@@ -221,7 +221,7 @@ class TestCreate:
         HostProvisioningProvider().create(ROLE)
         assert [installation.expected_s for installation in rollouts.installations.values()] == [900, 900]
 
-    def test_the_disk_that_a_host_chose_is_an_output_and_kept(self, rollouts: Rollouts) -> None:
+    def test_the_disk_that_a_host_chose_is_an_output_and_stays(self, rollouts: Rollouts) -> None:
         disks = {"w0": "deviceName: /dev/sda"}
         rollouts.then = lambda: setattr(rollouts.installations["w0"], "disk", disks["w0"])
         outs = HostProvisioningProvider().create(ROLE).outs or {}
@@ -239,7 +239,7 @@ class TestCreate:
         assert updated(outs, **secrets)["installed"] == outs["installed"], "the next update can read the outputs"
 
     @pytest.mark.parametrize("serves", [False, True], ids=["starting", "ready"])
-    def test_a_master_counts_as_installed_when_its_api_is_ready_by_the_cas_of_the_payload(
+    def test_a_master_is_installed_when_its_api_is_ready_by_the_payload_s_ca(
         self, rollouts: Rollouts, payload: Path, serves: bool
     ) -> None:
         with running(Options(tls=False)) as fleet:
@@ -253,10 +253,10 @@ class TestCreate:
             missing = rollouts.installations["w0"].adapters.missing(Target("w0", "w0", fleet.node(0)))
             assert missing is None if serves else str(missing).startswith("its API is not ready (")
 
-    def test_compute_is_asked_for_its_node_through_the_vip_if_a_kubeconfig_is_there(
+    def test_with_a_kubeconfig_the_api_is_asked_for_the_node_of_compute(
         self, rollouts: Rollouts, payload: Path
     ) -> None:
-        """Nobody listens at either address; the API's answers are judged elsewhere."""
+        """Nobody listens at either address; test_nodes.py checks the API's answers."""
         role = {**ROLE, "stack": "prod", "api_vip": "127.0.0.1"}
         HostProvisioningProvider().create(role)
         without = rollouts.installations["w0"].adapters.missing(Target("w0", "w0", "127.0.0.1"))
@@ -274,7 +274,7 @@ class TestCreate:
             pytest.param({"approve_certificates": False}, [], id="off"),
         ],
     )
-    def test_requests_are_approved_while_a_host_is_waited_for_and_are_in_the_outputs(
+    def test_requests_of_awaited_hosts_are_approved_and_in_the_outputs(
         self,
         rollouts: Rollouts,
         payload: Path,
@@ -292,7 +292,7 @@ class TestCreate:
         outs = HostProvisioningProvider().create({**ROLE, "stack": "prod", "payload_sha256": digest, **inputs}).outs
         assert outs
         assert cluster.approved == approved
-        assert [each["request"] for found in outs["approved"].values() for each in found] == approved
+        assert [approval["request"] for approvals in outs["approved"].values() for approval in approvals] == approved
         assert updated(outs)["approved"] == outs["approved"], "the record is kept"
 
     @pytest.mark.parametrize(
@@ -379,7 +379,7 @@ class TestUpdate:
         outs = updated({**INSTALLED, "reinstall": before}, reinstall=listed)
         assert {target.name: target.uuid for target in rollouts.targets if target.reinstall} == reinstalled
         assert len(rollouts.targets) == len(reinstalled)
-        assert {name: each["iso_sha256"] for name, each in outs["installed"].items()} == {
+        assert {name: installed["iso_sha256"] for name, installed in outs["installed"].items()} == {
             "w0": "cd" if reinstalled else "ab",
             "w1": "ab",
         }
@@ -416,7 +416,7 @@ class TestUpdate:
         assert [target.uuid for target in rollouts.targets] == ["sn-9"]
 
 
-def test_a_preview_names_the_hosts_that_are_wiped_and_those_left_alone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_preview_names_the_hosts_that_are_wiped_and_those_untouched(capsys: pytest.CaptureFixture[str]) -> None:
     news = {**ROLE, "base_iso_sha256": "other", "reinstall": {"w0": "w0"}}
     diff = HostProvisioningProvider().diff("test-compute", INSTALLED, news)
     assert (diff.changes, diff.replaces) == (None, [])

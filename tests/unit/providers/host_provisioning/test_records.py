@@ -17,8 +17,8 @@ UNKNOWN = pulumi.output.UNKNOWN
 
 
 def failures(news: dict[str, Any], olds: dict[str, Any] | None = None) -> list[tuple[str, str]]:
-    found = HostProvisioningProvider().check(olds or {}, {**ROLE, **news}).failures or []
-    return [(failure.property, failure.reason) for failure in found]
+    answer = HostProvisioningProvider().check(olds or {}, {**ROLE, **news})
+    return [(failure.property, failure.reason) for failure in answer.failures or []]
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_a_preview_refuses_to_reinstall_another_machine(
     before: dict[str, str], uuid: object, serial: object, who: str, refused: bool
 ) -> None:
     news = {"identities": {"w0": {"uuid": uuid, "serial": serial}}, "reinstall": {"w0": who}}
-    seen = f"the host is a system, UUID {uuid}, serial {serial}"
-    why = f"reinstall.w0 names {who}, {seen}. Fix: name its own serial or UUID, or remove the line"
+    actual = f"the host is a system, UUID {uuid}, serial {serial}"
+    why = f"reinstall.w0 names {who}, {actual}. Fix: name its own serial or UUID, or remove the line"
     assert failures(news, {**ROLE, "reinstall": before}) == ([("reinstall", why)] if refused else [])
 
 
@@ -178,7 +178,7 @@ UNTOUCHED = "installed already, and not touched by this change: "
         pytest.param({"reinstall": {"w9": "w9"}}, [], id="a-host-without-record"),
     ],
 )
-def test_a_preview_names_the_hosts_that_are_wiped_and_those_left_alone(
+def test_a_preview_names_the_hosts_that_are_wiped_and_those_untouched(
     changes: dict[str, Any], lines: list[str]
 ) -> None:
     assert list(records.notes(spec(), outs(), spec(**changes))) == lines
@@ -208,7 +208,7 @@ PROXIED = {"boot_server": "http://172.22.0.3:6180", "boot_macs": {"w0": "52:54:0
 LATER = {**of_hosts("w0", "w1", "w2"), "boot_macs": {"w0": "52:54:00:00:00:01", "w2": "52:54:00:00:00:02"}}
 
 
-def test_compute_that_the_control_plane_s_dhcp_does_not_know_cannot_be_added() -> None:
+def test_compute_that_dhcp_of_the_control_plane_lacks_cannot_be_added() -> None:
     ((key, why),) = failures({**PROXIED, **LATER}, {**ROLE, **PROXIED})
     assert (key, why.partition(". Fix: ")[0]) == (
         "hosts",

@@ -114,7 +114,7 @@ def test_off_after_on_without_a_read_of_the_iso_is_no_installation() -> None:
     assert rig.bmc.installs == 1
 
 
-def test_a_host_running_from_a_foreign_image_is_left_alone() -> None:
+def test_a_host_running_from_a_foreign_image_is_not_touched() -> None:
     rig = running("nfs://x/rescue.iso")
     with pytest.raises(BmcRefusedError, match=r"rescue\.iso.*Fix: eject that"):
         rig.run()
@@ -210,7 +210,7 @@ def test_the_deadline_names_step_and_time() -> None:
     assert rig.clock.now() - 1000 < DEADLINE_S + 10
 
 
-def test_adopting_a_host_that_never_answers_ends_at_the_deadline_without_writes() -> None:
+def test_adopting_a_host_that_never_answers_writes_nothing() -> None:
     rig = running(None)
     rig.bmc.answers = False
     with pytest.raises(BmcTimeoutError, match=r"adopting.*an answer of 192\.0\.2\.21.*switch it off"):
@@ -218,7 +218,7 @@ def test_adopting_a_host_that_never_answers_ends_at_the_deadline_without_writes(
     assert rig.bmc.writes == []
 
 
-def test_a_refused_insert_without_a_read_of_the_iso_is_an_error_with_the_reason() -> None:
+def test_a_refused_insert_of_an_unread_iso_is_an_error_with_the_reason() -> None:
     rig = Rig()
 
     def refuse(request: str) -> None:
@@ -232,7 +232,7 @@ def test_a_refused_insert_without_a_read_of_the_iso_is_an_error_with_the_reason(
     assert rig.clock.now() - 1000 < 320
 
 
-def test_a_refused_insert_of_an_iso_that_was_fetched_is_no_matter_of_the_network() -> None:
+def test_a_refused_insert_of_a_fetched_iso_does_not_blame_the_network() -> None:
     rig = Rig()
     rig.media.read[OURS] = 1
 
@@ -254,9 +254,7 @@ def test_a_refused_insert_of_an_iso_that_was_fetched_is_no_matter_of_the_network
     ],
     ids=["for-good", "with-its-own-fix", "again-and-again"],
 )
-def test_an_insert_that_the_bmc_answers_with_errors_is_told_as_a_refusal(
-    error: BmcError, fix: str, after_s: float
-) -> None:
+def test_an_insert_that_the_bmc_answers_with_errors_is_a_refusal(error: BmcError, fix: str, after_s: float) -> None:
     rig = Rig()
 
     def refuse(request: str) -> None:
@@ -264,8 +262,8 @@ def test_an_insert_that_the_bmc_answers_with_errors_is_told_as_a_refusal(
             raise error
 
     rig.bmc.fault = refuse
-    told = rf"the BMC refuses the boot ISO from http://media: .*\(no\).*{fix}"
-    with pytest.raises(ProvisioningError, match=told) as caught:
+    refusal = rf"the BMC refuses the boot ISO from http://media: .*\(no\).*{fix}"
+    with pytest.raises(ProvisioningError, match=refusal) as caught:
         rig.run()
     assert "never fetched" not in str(caught.value)
     assert after_s <= rig.clock.now() - 1000 <= after_s + 10
@@ -333,14 +331,14 @@ def test_progress_is_a_line_per_change_and_a_heartbeat() -> None:
     assert seconds["installing from ISO"] >= 300
 
 
-def test_the_time_left_is_judged_by_an_earlier_installation() -> None:
+def test_the_time_left_is_estimated_from_an_earlier_installation() -> None:
     rig = Rig()
     rig.bmc.install_s = 300
     installation = replace(rig.installation(), expected_s=200.0)
     run_steps(installation.run(), rig.clock)
     beats = [line.partition(": ")[2] for line in rig.lines if line.startswith("installing from ISO")]
     assert re.fullmatch(r"(\d+) s spent, about (\d+) s left, at most 3,\d{3} s", beats[0])
-    assert {sum(map(int, re.findall(r"(\d+) s (?:spent|left)", each))) for each in beats if "about" in each} <= {
+    assert {sum(map(int, re.findall(r"(\d+) s (?:spent|left)", beat))) for beat in beats if "about" in beat} <= {
         199,
         200,
         201,
@@ -385,14 +383,14 @@ REFUSED = "refused no disk fits hctl: 0:0:0:1. Disks found: deviceName: /dev/sda
         pytest.param("refusedly chosen", "", id="another-word"),
     ],
 )
-def test_the_disk_that_the_live_system_chose_is_kept(says: str, disk: str) -> None:
+def test_the_disk_that_the_live_system_chose_is_recorded(says: str, disk: str) -> None:
     rig = Rig()
     rig.media.report = says
     assert rig.run().disk == disk
     assert rig.is_installed()
 
 
-def test_a_live_system_that_finds_no_disk_is_stopped_at_once_and_its_words_are_the_error() -> None:
+def test_a_live_system_without_a_fitting_disk_is_stopped_with_its_report() -> None:
     rig = Rig()
 
     def refuse(write: str) -> None:
@@ -412,7 +410,7 @@ def test_a_live_system_that_finds_no_disk_is_stopped_at_once_and_its_words_are_t
     assert rig.bmc.installs == 0
 
 
-def test_a_refusing_system_that_somebody_switched_off_is_not_taken_for_an_installed_one(
+def test_a_refusing_system_that_is_switched_off_is_not_installed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     rig = Rig()

@@ -26,10 +26,10 @@ def test_the_host_boots_its_iso_once_then_from_its_disk() -> None:
 
 
 def test_its_iso_is_served_and_known_to_the_bmc_only_while_it_is_installed() -> None:
-    rig, seen = rig_by_http(), []
-    rig.bmc.lost = lambda write: seen.append((write, NAME in rig.media.enabled, bool(rig.bmc.uri)))
+    rig, served = rig_by_http(), []
+    rig.bmc.lost = lambda write: served.append((write, NAME in rig.media.enabled, bool(rig.bmc.uri)))
     rig.run()
-    assert seen == [
+    assert served == [
         ("override UefiHttp Once", False, True),
         ("On", True, True),
         ("override Hdd Once", False, False),
@@ -37,7 +37,7 @@ def test_its_iso_is_served_and_known_to_the_bmc_only_while_it_is_installed() -> 
     ]
 
 
-def test_the_iso_of_an_earlier_run_is_replaced_even_if_the_target_is_the_same() -> None:
+def test_the_iso_of_an_earlier_run_is_replaced_at_the_same_target() -> None:
     rig = rig_by_http()
     rig.bmc.set_override("UefiHttp", "Once", uri=rig.media.url(NAME, "cd" * 32))
     rig.bmc.writes.clear()
@@ -45,7 +45,7 @@ def test_the_iso_of_an_earlier_run_is_replaced_even_if_the_target_is_the_same() 
     assert (rig.bmc.writes, rig.bmc.installs) == (INSTALLED, 1)
 
 
-def test_firmware_that_fetches_nothing_is_an_error_that_keeps_the_path_to_itself() -> None:
+def test_firmware_that_fetches_nothing_is_an_error_without_the_path() -> None:
     rig = rig_by_http()
     rig.bmc.boot_over_network = lambda: None
     with pytest.raises(ProvisioningError, match=r"never fetched the boot ISO from http://media .*by DHCP") as caught:

@@ -32,7 +32,7 @@ def test_after_a_kill_between_any_two_steps_the_next_run_converges(sticky: bool)
 
 
 @pytest.mark.parametrize("by_job", [True, False], ids=["by-a-job", "at-once"])
-def test_after_a_kill_at_any_time_a_disk_boots_with_secure_boot_or_not_at_all(by_job: bool) -> None:
+def test_after_a_kill_at_any_time_a_disk_boots_only_with_secure_boot(by_job: bool) -> None:
     def fresh() -> Rig:
         off = SecureBoot(enabled=False, current="Disabled", keys="UserMode")
         return Rig(FakeBmc(FakeClock(), wanted_mode="UEFISecureBoot", secure=off, by_job=by_job, sticky=False))
@@ -83,7 +83,7 @@ def test_a_late_power_on_of_a_killed_run_is_harmless(change_s: float, sticky: bo
 
 
 @pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
-def test_an_installer_that_a_killed_run_started_late_is_stopped_and_started_anew(sticky: bool) -> None:
+def test_an_installer_that_a_killed_run_started_late_is_started_again(sticky: bool) -> None:
     """It has lost its ISO by the eject of this run, and would never be done."""
     rig = Rig(FakeBmc(FakeClock(), sticky=sticky, change_s=0.5))
     rig.bmc.lost = lambda _: kill_at(rig, ON_FROM_CD)

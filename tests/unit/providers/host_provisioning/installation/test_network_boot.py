@@ -102,7 +102,7 @@ def test_a_live_system_that_an_ended_run_started_is_awaited(sign: str) -> None:
     assert (installation.iso_sha256, rig.bmc.installs) == (DIGEST, 1)
 
 
-def test_a_host_that_an_ended_run_left_and_that_is_off_a_minute_later_is_installed() -> None:
+def test_a_host_that_is_off_for_a_minute_after_an_ended_run_is_installed() -> None:
     rig = rig_over_network()
     rig.bmc.run_from_disk()
     rig.bmc.answers = False
@@ -113,7 +113,7 @@ def test_a_host_that_an_ended_run_left_and_that_is_off_a_minute_later_is_install
     assert installation.seconds["adopting: it runs from its disk"] >= UNSEEN_S
 
 
-def test_a_host_that_only_seems_off_for_a_moment_is_left_alone() -> None:
+def test_a_host_that_only_seems_off_for_a_moment_is_not_touched() -> None:
     rig = rig_over_network()
     rig.bmc.run_from_disk()
     rig.bmc.answers = False

@@ -64,7 +64,7 @@ def test_work_stops_when_the_engine_is_gone() -> None:
     assert all(bmc.closed for bmc in bmcs.values() if bmc.requests)
 
 
-def test_a_host_that_notices_that_the_engine_is_gone_ends_all_and_has_not_failed() -> None:
+def test_a_host_that_notices_the_end_of_the_engine_ends_all_hosts() -> None:
     clock = FakeClock()
     bmcs, installations = fleet(3, clock)
 

@@ -34,7 +34,7 @@ NODES, JOINER = (NameOID.ORGANIZATION_NAME, "system:nodes"), (NameOID.COMMON_NAM
 IN_ANOTHER_UNIT = (NameOID.ORGANIZATIONAL_UNIT_NAME, "x")
 
 
-def verdict(shown: dict[str, Any], addresses: Sequence[str] = (OWN,), *, joined: bool | None = None) -> str | None:
+def refusal_of(shown: dict[str, Any], addresses: Sequence[str] = (OWN,), *, joined: bool | None = None) -> str | None:
     """Judge a request of `HOST`: it has joined when it asks for its serving certificate."""
     request = Request.model_validate(shown)
     known = request.spec.signer == SERVING if joined is None else joined
@@ -76,7 +76,7 @@ class TestWhatAKubeletSends:
         ],
     )
     def test_it_is_approved(self, request_: dict[str, Any], addresses: list[str]) -> None:
-        assert verdict(request_, addresses) is None
+        assert refusal_of(request_, addresses) is None
 
 
 @pytest.mark.parametrize(
@@ -102,11 +102,11 @@ class TestWhatAKubeletSends:
     ],
 )
 def test_a_client_request_of_someone_or_for_something_else_is_refused(changes: dict[str, Any], why: str) -> None:
-    assert str(verdict(client_request(HOST, **changes))).startswith(why)
+    assert str(refusal_of(client_request(HOST, **changes))).startswith(why)
 
 
 @pytest.mark.parametrize(
-    ("subject", "seen"),
+    ("subject", "actual"),
     [
         pytest.param(subject_of("worker-1"), "CN=system:node:worker-1 and O=system:nodes", id="another-node"),
         pytest.param([NODES, (NameOID.COMMON_NAME, HOST)], "CN=worker-0 and O=system:nodes", id="no-node"),
@@ -135,11 +135,11 @@ def test_a_client_request_of_someone_or_for_something_else_is_refused(changes: d
         ),
     ],
 )
-def test_another_subject_is_refused(subject: list[Attribute], seen: str) -> None:
+def test_another_subject_is_refused(subject: list[Attribute], actual: str) -> None:
     wanted = "wanted CN=system:node:worker-0 and O=system:nodes"
-    assert verdict(client_request(HOST, content=pem(subject))) == f"subject: {seen}, {wanted}"
+    assert refusal_of(client_request(HOST, content=pem(subject))) == f"subject: {actual}, {wanted}"
     serving = serving_request(HOST, content=pem(subject, [NAME, ADDRESS]))
-    assert verdict(serving) == f"subject: {seen}, {wanted}"
+    assert refusal_of(serving) == f"subject: {actual}, {wanted}"
 
 
 @pytest.mark.parametrize(
@@ -148,21 +148,23 @@ def test_another_subject_is_refused(subject: list[Attribute], seen: str) -> None
     ids=["dns", "address", "uri", "e-mail"],
 )
 def test_a_client_request_with_an_alternative_name_is_refused(names: list[x509.GeneralName]) -> None:
-    found = verdict(client_request(HOST, content=pem(subject_of(HOST), names)))
-    assert found == "attributes: 1.2.840.113549.1.9.14, wanted none"
+    why = refusal_of(client_request(HOST, content=pem(subject_of(HOST), names)))
+    assert why == "attributes: 1.2.840.113549.1.9.14, wanted none"
 
 
 def test_a_client_request_that_wants_to_be_a_ca_is_refused() -> None:
     content = pem(subject_of(HOST), extensions=[x509.BasicConstraints(ca=True, path_length=None)])
-    assert str(verdict(client_request(HOST, content=content))).startswith("attributes: ")
+    assert str(refusal_of(client_request(HOST, content=content))).startswith("attributes: ")
 
 
 def test_a_second_client_request_for_a_node_that_has_joined_is_refused() -> None:
-    assert str(verdict(client_request(HOST), joined=True)).startswith("node worker-0 has joined already; delete that")
+    assert str(refusal_of(client_request(HOST), joined=True)).startswith(
+        "node worker-0 has joined already; delete that"
+    )
 
 
 def test_a_serving_request_before_the_node_has_joined_is_refused() -> None:
-    assert verdict(serving_request(HOST, OWN), joined=False) == "there is no node worker-0 yet"
+    assert refusal_of(serving_request(HOST, OWN), joined=False) == "there is no node worker-0 yet"
 
 
 @pytest.mark.parametrize(
@@ -213,10 +215,10 @@ def test_a_serving_request_before_the_node_has_joined_is_refused() -> None:
         ),
     ],
 )
-def test_a_serving_request_for_names_that_are_not_exactly_the_hosts_is_refused(
+def test_a_serving_request_for_other_names_than_the_host_s_is_refused(
     names: list[x509.GeneralName], why: str
 ) -> None:
-    assert str(verdict(serving_request(HOST, content=pem(subject_of(HOST), names)))).startswith(why)
+    assert str(refusal_of(serving_request(HOST, content=pem(subject_of(HOST), names)))).startswith(why)
 
 
 @pytest.mark.parametrize(
@@ -240,20 +242,20 @@ def test_a_serving_request_for_names_that_are_not_exactly_the_hosts_is_refused(
     ],
 )
 def test_a_serving_request_of_someone_or_for_something_else_is_refused(changes: dict[str, Any], why: str) -> None:
-    assert str(verdict(serving_request(HOST, OWN, **changes))).startswith(why)
+    assert str(refusal_of(serving_request(HOST, OWN, **changes))).startswith(why)
 
 
 def test_a_serving_request_with_an_extension_beside_its_names_is_refused() -> None:
     content = pem(subject_of(HOST), [NAME, ADDRESS], [x509.BasicConstraints(ca=True, path_length=None)])
-    found = verdict(serving_request(HOST, content=content))
-    assert found == "extensions: 2.5.29.17 and 2.5.29.19, wanted 2.5.29.17"
+    why = refusal_of(serving_request(HOST, content=content))
+    assert why == "extensions: 2.5.29.17 and 2.5.29.19, wanted 2.5.29.17"
 
 
-def test_each_kind_is_judged_by_its_own_rules() -> None:
+def test_each_kind_is_checked_by_its_own_rules() -> None:
     as_client = serving_request(HOST, OWN, signerName=CLIENT)
     as_server = client_request(HOST, signerName=SERVING)
-    assert str(verdict(as_client)).startswith("requestor: system:node:worker-0, wanted ")
-    assert str(verdict(as_server)).startswith(f"requestor: {BOOTSTRAPPER}, wanted ")
+    assert str(refusal_of(as_client)).startswith("requestor: system:node:worker-0, wanted ")
+    assert str(refusal_of(as_server)).startswith(f"requestor: {BOOTSTRAPPER}, wanted ")
 
 
 def der(tag: int, *parts: bytes) -> bytes:
@@ -285,9 +287,9 @@ def with_two_attributes() -> bytes:
 
 
 def test_a_name_hidden_in_a_second_attribute_is_refused() -> None:
-    found = verdict(serving_request(HOST, content=with_two_attributes()))
+    why = refusal_of(serving_request(HOST, content=with_two_attributes()))
     oid = "1.2.840.113549.1.9.14"
-    assert found == f"attributes: {oid} and {oid}, wanted {oid}"
+    assert why == f"attributes: {oid} and {oid}, wanted {oid}"
 
 
 @pytest.mark.parametrize(
@@ -318,7 +320,7 @@ def test_a_request_that_is_not_base64_is_unreadable() -> None:
 
 
 @given(at=st.integers(0, 10_000), bit=st.integers(0, 7))
-def test_a_flipped_bit_is_unreadable_or_judged_and_never_another_error(at: int, bit: int) -> None:
+def test_a_flipped_bit_is_unreadable_or_checked_and_never_another_error(at: int, bit: int) -> None:
     read = bytearray(x509.load_pem_x509_csr(serving_pem(HOST, OWN)).public_bytes(Encoding.DER))
     read[at % len(read)] ^= 1 << bit
     request = Request.model_validate(serving_request(HOST, content=as_pem(bytes(read))))
@@ -335,6 +337,6 @@ def test_a_flipped_bit_is_unreadable_or_judged_and_never_another_error(at: int, 
 
 def test_a_message_has_one_line_whatever_the_request_contains() -> None:
     content = pem([NODES, (NameOID.COMMON_NAME, "system:node:worker-0\nmaster")])
-    found = str(verdict(client_request(HOST, content=content)))
-    assert "\n" not in found
-    assert "worker-0\\nmaster" in found
+    why = str(refusal_of(client_request(HOST, content=content)))
+    assert "\n" not in why
+    assert "worker-0\\nmaster" in why

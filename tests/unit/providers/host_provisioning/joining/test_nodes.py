@@ -63,7 +63,7 @@ class Rig:
 
 
 def rig(*requests: dict[str, Any], nodes: tuple[dict[str, Any], ...] = (), **changes: Any) -> Rig:
-    return Rig(FakeCluster([{**each} for each in requests], [*nodes]), **changes)
+    return Rig(FakeCluster([{**request} for request in requests], [*nodes]), **changes)
 
 
 def test_a_host_becomes_a_ready_node_by_its_two_requests() -> None:
@@ -140,13 +140,13 @@ def test_a_request_that_has_changed_meanwhile_is_checked_again() -> None:
     [[{"type": "Approved", "reason": "AutoApproved"}], [{"type": "Denied"}], [{"type": "Failed"}]],
     ids=["approved", "denied", "failed"],
 )
-def test_a_request_that_was_decided_is_left_alone(conditions: list[dict[str, str]]) -> None:
+def test_a_request_that_was_decided_is_not_touched(conditions: list[dict[str, str]]) -> None:
     made = rig({**CLIENT_W0, "status": {"conditions": conditions}})
     made.missing()
     assert (made.cluster.changes, made.warnings, made.records) == ([], [], {})
 
 
-def test_with_the_option_off_nothing_is_approved_and_the_node_is_waited_for() -> None:
+def test_with_the_option_off_nothing_is_approved_and_the_node_is_awaited() -> None:
     made = rig(CLIENT_W0, approves=False)
     assert made.missing() == "there is no node w0 yet"
     made.cluster.nodes.append(node("w0"))
@@ -181,7 +181,7 @@ def of_w0(**changes: Any) -> dict[str, Any]:
         ),
     ],
 )
-def test_a_request_that_concerns_the_host_and_is_not_its_own_is_refused_once_in_the_log(
+def test_a_request_that_claims_to_be_the_host_s_is_refused_once_in_the_log(
     request_: dict[str, Any], why: str
 ) -> None:
     made = rig(request_)
