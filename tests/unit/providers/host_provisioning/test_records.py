@@ -176,6 +176,10 @@ UNTOUCHED = "installed already, and not touched by this change: "
             {"reinstall": {"w0": "w0"}, "base_iso_sha256": "ee"}, [f"{WIPED}w0", f"{UNTOUCHED}w1"], id="both"
         ),
         pytest.param({"reinstall": {"w9": "w9"}}, [], id="a-host-without-record"),
+        pytest.param({**of_hosts("w0"), "base_iso_sha256": "ee"}, [f"{UNTOUCHED}w0"], id="a-host-less"),
+        pytest.param(
+            {"identities": {"w0": {"uuid": "w9"}}, "base_iso_sha256": "ee"}, [f"{UNTOUCHED}w1"], id="another-machine"
+        ),
     ],
 )
 def test_a_preview_names_the_hosts_that_are_wiped_and_those_untouched(
