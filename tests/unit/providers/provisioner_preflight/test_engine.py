@@ -119,7 +119,7 @@ def test_a_good_provisioner_has_no_faults() -> None:
         ),
         pytest.param(
             {}, {"bridges": {"baremetal": Bridge(is_bridge=False, up=True, linked=True)}},
-            "bridge baremetal: no bridge", "then correct platform.baremetal.externalBridge",
+            "bridge baremetal: an interface that is not a bridge", "then correct platform.baremetal.externalBridge",
             id="another-interface",
         ),
         pytest.param(
