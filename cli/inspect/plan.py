@@ -16,9 +16,7 @@ from cluster.plan import ClusterPlan, Intent, check_inputs, load_intent, plan_js
 from cluster.plan.load import CheckedInputs
 from cluster.plan.sample_values import with_samples
 from payload.reading import payload_folder
-from providers.provisioner_preflight.engine import payload_faults
-from providers.provisioner_preflight.model import ProvisionerPreflightSpec
-from providers.provisioner_preflight.probe import LocalProbe
+from payload.stack_payload import LocalPayloadFiles, StackPayload
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -69,8 +67,7 @@ def _faults_of_files(intent: Intent, checked: CheckedInputs, stack: str) -> list
         return [*error.faults]
     if not any(payload_folder(stack).glob("*.ign")) or not checked.known.counts("payload"):
         return []
-    spec = ProvisionerPreflightSpec.of(plan, stack, rendered.paths)
-    return payload_faults(spec, LocalProbe(print))
+    return StackPayload.of(plan, stack, rendered.paths).faults(LocalPayloadFiles())
 
 
 COMMAND = Command(plan, _add_arguments)

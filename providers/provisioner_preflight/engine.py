@@ -6,15 +6,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from base.errors import Fault, HypervisorError, PayloadError
+from base.errors import Fault, HypervisorError
 from boot_media.architecture import another_architecture
 from boot_media.base_image import DISK_SOURCE, ISO_URLS, NAMES
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.options import Phase
 from cluster.values.architecture import Architecture
-from payload.checks import Expected, check_payload
-from payload.kubeconfig import check_kubeconfig, needed
-from payload.reading import payload_folder
 from providers.preflight import Finding, NotProbed, PreflightResult, PreflightWarning
 from providers.provisioner_preflight.model import Bridge, ProvisionerPreflightSpec, ProvisionerProbe
 from wires.libvirt.hypervisor import HostFacts, Pool, Volume
@@ -49,7 +46,7 @@ def check_provisioner(
         *_coreos_installer(probe),
         *_base_isos(spec, probe),
         *_media(spec, probe),
-        *payload_faults(spec, probe),
+        *spec.stack_payload.faults(probe),
     ]
     return PreflightResult(tuple(findings)), facts
 
@@ -262,32 +259,6 @@ def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[
         else:
             what = f"cannot be opened on {address} ({error.strerror})"
             yield Fault(f"media.port {port}", what, "run as root, or set media.port to one from 1024 on")
-
-
-def payload_faults(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> list[Fault]:
-    """Return all faults of the payload that the phase reads."""
-    contents, faults = dict[str, bytes](), list[Fault]()
-    # Phase production does not use bootstrap.ign; it may be gone, and its certificates expire after a day.
-    names = ("bootstrap", "master", "worker") if spec.phase is Phase.BOOTSTRAP else ("master", "worker")
-    for name in names:
-        try:
-            contents[name] = probe.payload(spec.stack, name, getattr(spec.payload, name))
-        except PayloadError as error:
-            faults.append(error.fault)
-    expected = Expected(spec.domain, spec.topology, spec.paths)
-    faults += check_payload(payload_folder(spec.stack), contents, expected, probe.now())
-    faults += _kubeconfig(spec, probe, None if faults else contents.get("bootstrap"))
-    return faults
-
-
-def _kubeconfig(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, bootstrap: bytes | None) -> Iterator[Fault]:
-    try:
-        kubeconfig = probe.kubeconfig(spec.stack)
-        check_kubeconfig(spec.stack, bootstrap, spec.domain, kubeconfig)
-        if spec.asks_okd:
-            needed(spec.stack, kubeconfig, "wait: install")
-    except PayloadError as error:
-        yield error.fault
 
 
 def _digest(probe: ProvisionerProbe, where: str, path: Path, wanted: str, option: str) -> Iterator[Finding]:

@@ -1,7 +1,6 @@
 """Inputs and outputs of `ProvisionerPreflight`, and the protocol of its probes."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -11,7 +10,8 @@ from base.spec import Model, Outs, Spec
 from cluster.options import PayloadDigests, Phase
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
-from payload.kubeconfig import Kubeconfig
+from payload.checks import Expected
+from payload.stack_payload import PayloadFiles, StackPayload
 from wires.libvirt.hypervisor import HostFacts
 
 if TYPE_CHECKING:
@@ -63,6 +63,12 @@ class ProvisionerPreflightSpec(Spec):
     def fetches_image(self) -> bool:
         """Whether the bootstrap VM's base image comes from a URL: pulumi-libvirt gets a file of the cache."""
         return self.manage and self.phase is Phase.BOOTSTRAP and not self.image_source.startswith("/")
+
+    @property
+    def stack_payload(self) -> StackPayload:
+        """The payload that the phase reads."""
+        expected = Expected(self.domain, self.topology, self.paths)
+        return StackPayload(self.stack, self.payload, self.phase, expected, self.asks_okd)
 
     @classmethod
     def of(cls, plan: "ClusterPlan", stack: str, paths: Iterable[str]) -> Self:
@@ -133,7 +139,7 @@ class Tool(Model):
     """Empty if the program does not run."""
 
 
-class ProvisionerProbe(Protocol):
+class ProvisionerProbe(PayloadFiles, Protocol):
     """Probes of the provisioner; they change nothing."""
 
     def hypervisor(self, uri: str, pool: str | None, volumes: frozenset[str]) -> HostFacts:
@@ -182,26 +188,6 @@ class ProvisionerProbe(Protocol):
 
     def coreos_installer(self) -> Tool | None:
         """Return coreos-installer, or None if it is missing."""
-        ...
-
-    def payload(self, stack: str, name: str, sha256: str) -> bytes:
-        """Return a file of the stack's payload.
-
-        Raises:
-            PayloadError: The file is missing, or has another digest.
-        """
-        ...
-
-    def kubeconfig(self, stack: str) -> Kubeconfig | None:
-        """Return the kubeconfig beside the stack's payload, or None if it is missing.
-
-        Raises:
-            PayloadError: The kubeconfig is unusable.
-        """
-        ...
-
-    def now(self) -> datetime:
-        """Return the time, with its zone."""
         ...
 
     def listen(self, address: str, port: int) -> None:

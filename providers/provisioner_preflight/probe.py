@@ -9,7 +9,6 @@ import subprocess
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from base import log
@@ -20,8 +19,7 @@ from boot_media.architecture import architecture_of
 from boot_media.base_image import base_path
 from boot_media.tools import cache_dir, find_coreos_installer
 from cluster.values.architecture import Architecture
-from payload.kubeconfig import Kubeconfig, read_kubeconfig
-from payload.reading import read_payload
+from payload.stack_payload import LocalPayloadFiles
 from providers.provisioner_preflight.model import Bridge, Tool
 from wires.libvirt.facts import host_facts
 from wires.libvirt.hypervisor import HostFacts
@@ -32,7 +30,7 @@ TOOL_S = 10
 
 
 @dataclass(frozen=True)
-class LocalProbe:
+class LocalProbe(LocalPayloadFiles):
     """`ProvisionerProbe` of this machine."""
 
     report: Report
@@ -119,18 +117,6 @@ class LocalProbe:
         except (OSError, subprocess.SubprocessError):
             return Tool(path=path, version="")
         return Tool(path=path, version=printed.stdout.strip().rpartition(" ")[2])
-
-    def payload(self, stack: str, name: str, sha256: str) -> bytes:
-        """See `ProvisionerProbe`."""
-        return read_payload(stack, name, sha256)
-
-    def kubeconfig(self, stack: str) -> Kubeconfig | None:
-        """See `ProvisionerProbe`."""
-        return read_kubeconfig(stack)
-
-    def now(self) -> datetime:
-        """See `ProvisionerProbe`."""
-        return datetime.now(UTC)
 
     def listen(self, address: str, port: int) -> None:
         """See `ProvisionerProbe`."""
