@@ -133,8 +133,8 @@ def test_all_missing_options_come_in_one_run(tmp_path: Path) -> None:
 
 
 def test_a_wrong_option_hides_no_missing_one(tmp_path: Path) -> None:
-    given = plans.options(node_addresses=addresses(okd_master_0=["x"], okd_master_1=[]), payload={"master": 1})
-    stack(tmp_path, as_it_is, given)
+    options = plans.options(node_addresses=addresses(okd_master_0=["x"], okd_master_1=[]), payload={"master": 1})
+    stack(tmp_path, as_it_is, options)
     assert [line.partition(": ")[2].partition(": ")[0] for line in planned(tmp_path)] == [
         "node_addresses.okd-master-0[0]",
         "payload.bootstrap",
@@ -186,14 +186,14 @@ def test_the_payload_is_judged_if_it_is_there_beside_all_else(tmp_path: Path) ->
     payload = tmp_path / "stacks" / "rehearsal" / "payload"
     payload.mkdir()
     (payload / "master.ign").write_text("{}")
-    found = planned(tmp_path)
-    assert found[: len(before)] == before
+    faults = planned(tmp_path)
+    assert faults[: len(before)] == before
     starts = [
         "stacks/rehearsal/payload/bootstrap.ign: cannot be read",
         "stacks/rehearsal/payload/master.ign: sha256 is ",
         "stacks/rehearsal/payload/worker.ign: cannot be read",
     ]
-    for line, start in zip(found[len(before) :], starts, strict=True):
+    for line, start in zip(faults[len(before) :], starts, strict=True):
         assert line.startswith(start)
 
 
@@ -204,8 +204,8 @@ def test_plan_without_a_stack_needs_no_option_and_no_nmstate(tmp_path: Path) -> 
 
 def calls(function: ast.FunctionDef) -> set[str]:
     """Return the functions that a function calls."""
-    found = (each.func for each in ast.walk(function) if isinstance(each, ast.Call))
-    return {ast.unparse(each) for each in found}
+    names = (each.func for each in ast.walk(function) if isinstance(each, ast.Call))
+    return {ast.unparse(each) for each in names}
 
 
 def test_the_program_judges_by_one_function_that_plan_calls_too() -> None:

@@ -68,18 +68,18 @@ def test_phase_bootstrap_declares_the_vm_and_only_the_control_plane(bootstrap: G
 def test_every_rendered_file_is_declared_once_with_its_golden_content(
     graphs: dict[str, Graph], phase: str, counts: dict[str, int]
 ) -> None:
-    found = assets(graphs[phase])
-    assert {start: sum(name.startswith(f"{start}-") for name in found) for start in counts} == counts
-    assert len(found) == sum(counts.values())
-    assert {"okd-compute-keepalived.conf", "okd-control-plane-haproxy.cfg"} <= found
-    assert "okd-hosts-okd-master-2-keepalived.conf" in found
+    files = assets(graphs[phase])
+    assert {start: sum(name.startswith(f"{start}-") for name in files) for start in counts} == counts
+    assert len(files) == sum(counts.values())
+    assert {"okd-compute-keepalived.conf", "okd-control-plane-haproxy.cfg"} <= files
+    assert "okd-hosts-okd-master-2-keepalived.conf" in files
     accepted = {}
     for path, content in accepted_tree("rehearsal").items():
         folder, _, place = path.partition("/etc/" if "/etc/" in path else "/usr/")
         name = f"okd-{folder.replace('/', '-')}-{Path(place).name}"
         accepted[name] = (path.removeprefix(folder), content.decode())
     declared = {each.name: (each.inputs["path"], each.inputs["text"]) for each in graphs[phase].of("RenderedAsset")}
-    assert declared == {name: accepted[name] for name in found}
+    assert declared == {name: accepted[name] for name in files}
 
 
 def test_phase_production_drops_the_bootstrap_and_adds_compute(bootstrap: Graph, production: Graph) -> None:
@@ -130,16 +130,16 @@ def test_everything_but_rendered_files_waits_for_the_one_preflight(graphs: dict[
 
 
 def test_the_preflight_probes_the_inputs_of_the_vm_and_the_rollout(bootstrap: Graph) -> None:
-    seen, vm = bootstrap.one("ProvisionerPreflight").inputs, bootstrap.one("BootstrapVm").inputs
+    inputs, vm = bootstrap.one("ProvisionerPreflight").inputs, bootstrap.one("BootstrapVm").inputs
     rollout = bootstrap.one("HostProvisioning").inputs
-    assert seen["bridges"] == {"externalBridge": vm["bridge"]}
-    assert seen["vm"] == vm["name"]
-    assert (seen["payload"], seen["domain"]) == (plans.PAYLOAD, "okd.lab.test")
-    assert seen["payload"]["bootstrap"] == vm["payload_sha256"]
+    assert inputs["bridges"] == {"externalBridge": vm["bridge"]}
+    assert inputs["vm"] == vm["name"]
+    assert (inputs["payload"], inputs["domain"]) == (plans.PAYLOAD, "okd.lab.test")
+    assert inputs["payload"]["bootstrap"] == vm["payload_sha256"]
     for key in ("libvirt_uri", "pool", "base_volume", "disk_gib", "emulated"):
-        assert seen[key] == vm[key], key
+        assert inputs[key] == vm[key], key
     for key in ("media_address", "media_port", "base_iso_sha256", "base_iso_url"):
-        assert seen[key] == rollout[key], key
+        assert inputs[key] == rollout[key], key
 
 
 def test_each_role_is_installed_from_the_iso_of_its_architecture(
@@ -153,14 +153,14 @@ def test_each_role_is_installed_from_the_iso_of_its_architecture(
     monkeypatch.chdir(tmp_path)
     media = {**plans.options()["media"], "base_iso_arm64": {"sha256": "a6" * 32}}
     graph = run(run(media=media), phase="production", media=media)
-    seen = graph.one("ProvisionerPreflight").inputs
-    assert (seen["base_iso_sha256"], seen["base_iso_arm64_sha256"]) == ("d3" * 32, "a6" * 32)
+    inputs = graph.one("ProvisionerPreflight").inputs
+    assert (inputs["base_iso_sha256"], inputs["base_iso_arm64_sha256"]) == ("d3" * 32, "a6" * 32)
     for name, architecture, key in (
         ("okd-control-plane", "amd64", "base_iso_sha256"),
         ("okd-compute", "arm64", "base_iso_arm64_sha256"),
     ):
         rollout = graph.resources[name].inputs
-        assert (rollout["architecture"], rollout["base_iso_sha256"]) == (architecture, seen[key])
+        assert (rollout["architecture"], rollout["base_iso_sha256"]) == (architecture, inputs[key])
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
@@ -170,8 +170,8 @@ def test_the_network_preflight_waits_until_every_server_is_taken_over(graphs: di
 
 
 def test_the_network_preflight_probes_what_handoff_and_ingress_claim(production: Graph) -> None:
-    seen, handoff = production.one("NetworkPreflight").inputs, production.one("VipHandoff").inputs
-    api, ingress = seen["api"], seen["ingress"]
+    inputs, handoff = production.one("NetworkPreflight").inputs, production.one("VipHandoff").inputs
+    api, ingress = inputs["api"], inputs["ingress"]
     assert (api["vips"], api["macs"]) == (["192.168.111.5"], [handoff["bootstrap_mac"]])
     masters = {name: [address] for name, address in handoff["nodes"].items()}
     assert api["holders"] == {VM: ["192.168.111.20"], **masters}
@@ -179,7 +179,7 @@ def test_the_network_preflight_probes_what_handoff_and_ingress_claim(production:
     assert ingress["vips"] == [held["vip"]]
     assert ingress["holders"] == {name: [address] for name, address in held["nodes"].items()}
     assert (api["router_id"], ingress["router_id"]) == (67, 162)
-    assert seen["severity"] == {"vip": "error", "vrid": "error", "dhcp": "error", "dns": "warn"}
+    assert inputs["severity"] == {"vip": "error", "vrid": "error", "dhcp": "error", "dns": "warn"}
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
@@ -305,8 +305,8 @@ def test_the_options_of_one_bmc_reach_both_resources_that_log_in_to_it() -> None
 
 def test_each_role_gets_its_own_hosts_to_reinstall(bootstrap: Graph) -> None:
     graph = run(bootstrap, phase="production", reinstall={"okd-worker-0": "serial-of-okd-okd-worker-0"})
-    seen = {each.name: each.inputs["reinstall"] for each in graph.of("HostProvisioning")}
-    assert seen == {INSTALL_MASTERS: {}, INSTALL_WORKERS: {"okd-worker-0": "serial-of-okd-okd-worker-0"}}
+    inputs = {each.name: each.inputs["reinstall"] for each in graph.of("HostProvisioning")}
+    assert inputs == {INSTALL_MASTERS: {}, INSTALL_WORKERS: {"okd-worker-0": "serial-of-okd-okd-worker-0"}}
     assert graph.refused == []
 
 
@@ -318,8 +318,8 @@ def test_in_production_the_control_plane_is_reinstalled_out_of_etcd_alone(
 ) -> None:
     named = {name: f"serial-of-okd-{name}" for name in ("okd-master-0", "okd-worker-0")}
     graph = run(bootstrap, phase=phase, reinstall=named)
-    seen = {each.name: each.inputs["out_of_etcd"] for each in graph.of("HostProvisioning")}
-    assert seen == {INSTALL_MASTERS: out} | ({INSTALL_WORKERS: []} if phase == "production" else {})
+    inputs = {each.name: each.inputs["out_of_etcd"] for each in graph.of("HostProvisioning")}
+    assert inputs == {INSTALL_MASTERS: out} | ({INSTALL_WORKERS: []} if phase == "production" else {})
 
 
 def test_two_servers_of_the_control_plane_are_not_reinstalled_at_once(bootstrap: Graph) -> None:

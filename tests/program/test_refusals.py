@@ -153,8 +153,8 @@ def test_a_wrong_install_config_ends_the_run_before_anything_is_declared(
     go_to(tmp_path, monkeypatch, change)
     with pytest.raises(pulumi.RunError) as caught:
         run()
-    found = str(caught.value).splitlines()
-    assert len(found) == len(lines), found
-    for seen, line in zip(found, lines, strict=True):
-        assert seen.startswith(line), seen
+    faults = str(caught.value).splitlines()
+    assert len(faults) == len(lines), faults
+    for fault, line in zip(faults, lines, strict=True):
+        assert fault.startswith(line), fault
     assert caught.value.__cause__ is None

@@ -66,8 +66,8 @@ def test_behind_a_balancer_of_the_site_everything_is_proven_by_its_address(decla
     assert (handoff["balancer"], handoff["vips"]) == ("site", ["10.20.0.100"])
     assert handoff["bootstrap_address"] == "192.168.111.20"
     assert (held["balancer"], held["vip"]) == ("site", "10.20.0.100")
-    seen = production.one("NetworkPreflight").inputs
-    assert (seen["balancer"], seen["api"]["vips"], seen["ingress"]["vips"]) == (
+    inputs = production.one("NetworkPreflight").inputs
+    assert (inputs["balancer"], inputs["api"]["vips"], inputs["ingress"]["vips"]) == (
         "site",
         ["10.20.0.100"],
         ["10.20.0.100"],
@@ -95,9 +95,9 @@ def test_a_dual_stack_cluster_probes_and_proves_both_families(
         ),
         "okd-ingress-ipv6": ("fd2e::4", {"okd-worker-0": "fd2e::24", "okd-worker-1": "fd2e::25"}),
     }
-    seen = graph.one("NetworkPreflight").inputs
-    assert seen["api"]["vips"] == ["192.168.111.5", "fd2e::5"]
-    assert seen["ingress"]["holders"]["okd-worker-0"] == ["192.168.111.24", "fd2e::24"]
+    inputs = graph.one("NetworkPreflight").inputs
+    assert inputs["api"]["vips"] == ["192.168.111.5", "fd2e::5"]
+    assert inputs["ingress"]["holders"]["okd-worker-0"] == ["192.168.111.24", "fd2e::24"]
 
 
 @pytest.mark.parametrize(

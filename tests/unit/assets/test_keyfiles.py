@@ -53,19 +53,19 @@ def keyfiles(intent: Intent, document: Document) -> list[RenderedFile]:
 
 def profiles(files: list[RenderedFile]) -> Profiles:
     """Return sections by file name."""
-    found = {}
+    by_name = {}
     for file in files:
         parser = RawConfigParser(delimiters="=", comment_prefixes="#")
         parser.read_string(file.text)
-        found[file.name] = {section: dict(parser[section]) for section in parser.sections()}
-    return found
+        by_name[file.name] = {section: dict(parser[section]) for section in parser.sections()}
+    return by_name
 
 
-def first_servers(found: Profiles) -> dict[tuple[str, str], tuple[str, str | None]]:
+def first_servers(by_name: Profiles) -> dict[tuple[str, str], tuple[str, str | None]]:
     """Return the first DNS server and the priority of each section that has one, by interface and section."""
     return {
         (name.partition(".")[0], section): (settings["dns"].split(";")[0], settings.get("dns-priority"))
-        for name, sections in found.items()
+        for name, sections in by_name.items()
         for section, settings in sections.items()
         if "dns" in settings
     }
@@ -133,12 +133,12 @@ STORAGE = ethernet("eth1", "10.9.9.9/24")
 def test_the_vip_is_the_first_server_of_the_machine_network(
     document: Document, dns: dict[tuple[str, str], str]
 ) -> None:
-    found = profiles(keyfiles(rehearsal(), document))
-    assert OWN not in found
+    by_name = profiles(keyfiles(rehearsal(), document))
+    assert OWN not in by_name
     for (interface, section), wanted in dns.items():
-        settings = found[f"{interface}.nmconnection"][section]
+        settings = by_name[f"{interface}.nmconnection"][section]
         assert (settings["dns"], settings["dns-priority"]) == (wanted, "10")
-    with_it = [key for key, (first, _) in first_servers(found).items() if first == "192.168.111.5"]
+    with_it = [key for key, (first, _) in first_servers(by_name).items() if first == "192.168.111.5"]
     assert with_it == list(dns)
 
 
@@ -151,23 +151,23 @@ def test_each_family_has_the_vip_of_its_own() -> None:
 def test_the_vip_comes_before_the_servers_of_the_other_family() -> None:
     """NetworkManager sorts by priority, and nmstate gives the first family of its list 40."""
     document = nmstate(ethernet("eth0", "192.168.111.21/24", "fd2e::21/64"), dns=("fd2e::1", SITE))
-    found = profiles(keyfiles(rehearsal(), document))
-    assert first_servers(found) == {("eth0", "ipv4"): ("192.168.111.5", "10"), ("eth0", "ipv6"): ("fd2e::1", "40")}
+    by_name = profiles(keyfiles(rehearsal(), document))
+    assert first_servers(by_name) == {("eth0", "ipv4"): ("192.168.111.5", "10"), ("eth0", "ipv6"): ("fd2e::1", "40")}
 
 
 @pytest.mark.parametrize(
-    ("given", "wanted"),
+    ("settings", "wanted"),
     [
         pytest.param({}, BY_MAC, id="by-its-mac"),
         pytest.param({"autoconf": False}, BY_MAC, id="that-ignores-routers"),
         pytest.param({"dhcp-duid": "uuid"}, {"dhcp-duid": "uuid", "dhcp-iaid": "mac"}, id="unless-it-says-otherwise"),
     ],
 )
-def test_dhcpv6_knows_a_server_in_each_of_its_systems(given: dict[str, str], wanted: dict[str, str]) -> None:
+def test_dhcpv6_knows_a_server_in_each_of_its_systems(settings: dict[str, str], wanted: dict[str, str]) -> None:
     document = nmstate(dhcp("eth0"), STORAGE)
-    document["interfaces"][0]["ipv6"] |= given
-    found = profiles(keyfiles(rehearsal(), document))
-    asking, static = found["eth0.nmconnection"]["ipv6"], found["eth1.nmconnection"]["ipv6"]
+    document["interfaces"][0]["ipv6"] |= settings
+    by_name = profiles(keyfiles(rehearsal(), document))
+    asking, static = by_name["eth0.nmconnection"]["ipv6"], by_name["eth1.nmconnection"]["ipv6"]
     assert {name: value for name, value in asking.items() if name in BY_MAC} == wanted
     assert not BY_MAC.keys() & static.keys()
 
@@ -210,8 +210,8 @@ def test_whatever_its_network_config_every_server_asks_the_vip_first(
     used = kinds[: len(names)]
     # Without an address or DHCP of a family, nmstate has no place for a DNS server.
     wanted = servers if "dhcp" in used else ()
-    found = first_servers(profiles(keyfiles(rehearsal(), nmstate(*interfaces, dns=wanted))))
-    ranks = {first: int(priority or 100) for first, priority in found.values()}
+    by_name = first_servers(profiles(keyfiles(rehearsal(), nmstate(*interfaces, dns=wanted))))
+    ranks = {first: int(priority or 100) for first, priority in by_name.values()}
     assert min(ranks, key=ranks.__getitem__) == "192.168.111.5"
     assert [rank for first, rank in ranks.items() if rank <= 10 and first != "192.168.111.5"] == []
 
@@ -255,34 +255,34 @@ UNROUTED = {"never-default": "true"}
 )
 def test_the_card_on_the_provisioning_network_has_no_route_and_no_dns(cluster: str, ipv4: dict[str, str]) -> None:
     intent = clusters.intent(cluster)
-    found = keyfiles_on(intent, "okd-worker-0")
-    assert list(found) == [THERE, OWN]
-    assert found[THERE]["ethernet"] == {"mac-address": "52:54:00:11:10:18"}
-    assert found[THERE]["ipv4"] == ipv4 | UNROUTED
-    assert found[THERE]["ipv6"] == {"method": "disabled"}
-    assert "ethernet" not in found[OWN]
-    assert found[OWN]["connection"]["multi-connect"] == "3"
-    ranks = [int(found[name]["connection"]["autoconnect-priority"]) for name in (THERE, OWN)]
+    by_name = keyfiles_on(intent, "okd-worker-0")
+    assert list(by_name) == [THERE, OWN]
+    assert by_name[THERE]["ethernet"] == {"mac-address": "52:54:00:11:10:18"}
+    assert by_name[THERE]["ipv4"] == ipv4 | UNROUTED
+    assert by_name[THERE]["ipv6"] == {"method": "disabled"}
+    assert "ethernet" not in by_name[OWN]
+    assert by_name[OWN]["connection"]["multi-connect"] == "3"
+    ranks = [int(by_name[name]["connection"]["autoconnect-priority"]) for name in (THERE, OWN)]
     assert 0 > ranks[0] > ranks[1] > -100
 
 
 def test_a_network_config_for_the_provisioning_card_comes_first() -> None:
     """NetworkManager takes the higher priority, and nmstate writes none."""
     document = nmstate(ethernet("eth0", "192.168.111.21/24"), STORAGE)
-    found = profiles(keyfiles(clusters.intent("managed"), document))
-    assert list(found) == ["eth0.nmconnection", "eth1.nmconnection", THERE]
-    assert [name for name, each in found.items() if "autoconnect-priority" in each["connection"]] == [THERE]
+    by_name = profiles(keyfiles(clusters.intent("managed"), document))
+    assert list(by_name) == ["eth0.nmconnection", "eth1.nmconnection", THERE]
+    assert [name for name, each in by_name.items() if "autoconnect-priority" in each["connection"]] == [THERE]
 
 
 def test_the_bootstrap_vm_has_keyfiles_for_both_of_its_cards() -> None:
     """CoreOS asks DHCP on a card without a keyfile only where no card has one."""
     files = [file for file in render(clusters.intent("managed")).bootstrap if file.reader is Reader.KEYFILE]
-    found = profiles(files)
-    assert {name: each["ethernet"]["mac-address"] for name, each in found.items()} == {
+    by_name = profiles(files)
+    assert {name: each["ethernet"]["mac-address"] for name, each in by_name.items()} == {
         "okd-external.nmconnection": "52:54:00:11:10:14",
         THERE: "52:54:00:ea:6c:2a",
     }
-    assert found["okd-external.nmconnection"]["ipv4"] == {"method": "auto"}
-    assert found[THERE]["ipv4"] == {"method": "manual", "address1": "172.22.0.2/24"} | UNROUTED
+    assert by_name["okd-external.nmconnection"]["ipv4"] == {"method": "auto"}
+    assert by_name[THERE]["ipv4"] == {"method": "manual", "address1": "172.22.0.2/24"} | UNROUTED
     for name in ("rehearsal", "unmanaged"):
         assert [file for file in render(clusters.intent(name)).bootstrap if file.reader is Reader.KEYFILE] == []

@@ -87,8 +87,8 @@ def test_a_vip_brings_no_route_along_and_is_known_for_a_vip(name: str) -> None:
         for vip in each.addresses
     }
     texts = [file.text for file in everything(intent) if file.reader is Reader.KEEPALIVED]
-    found = {line for text in texts for line in re.findall(r"virtual_ipaddress \{\n +(.*)\n", text)}
-    assert found == wanted
+    vips = {line for text in texts for line in re.findall(r"virtual_ipaddress \{\n +(.*)\n", text)}
+    assert vips == wanted
 
 
 def test_with_a_balancer_of_the_site_no_machine_claims_or_balances_a_vip() -> None:
@@ -105,8 +105,8 @@ HOSTS_OWN = {f"{name}.nmconnection" for name in ("bond0", "eno1", "eno2")}
 def every_path_and_name(without: Collection[str]) -> tuple[set[str], set[str]]:
     """Return the paths and names of all files of all variants, except those named `without`."""
     files = [file for name in clusters.VARIANTS for file in everything(clusters.intent(name))]
-    kept = [file for file in files if file.name not in without]
-    return {file.path for file in kept}, {file.name for file in kept}
+    others = [file for file in files if file.name not in without]
+    return {file.path for file in others}, {file.name for file in others}
 
 
 def test_every_template_is_rendered() -> None:
@@ -188,13 +188,13 @@ def test_names_resolve_before_coredns_runs(plan: ClusterPlan) -> None:
     link = "L /etc/resolv.conf - - - - ../run/NetworkManager/resolv.conf\n"
     machines = (render_bootstrap(plan), *(render_role(plan, role) for role in Role))
     for files in machines:
-        (found,) = [file for file in files if file.path == "/etc/tmpfiles.d/okd-resolver-link.conf"]
-        assert found.text.endswith(link)
+        (link_file,) = [file for file in files if file.path == "/etc/tmpfiles.d/okd-resolver-link.conf"]
+        assert link_file.text.endswith(link)
 
 
 def test_the_track_file_is_there_before_a_container_wants_it(plan: ClusterPlan) -> None:
-    (found,) = [file for file in render_bootstrap(plan) if file.path == "/etc/tmpfiles.d/okd-vip-channel.conf"]
-    assert found.text.endswith("f /var/lib/okd-baremetal/release 0644 root root - 0\n")
+    (channel_file,) = [file for file in render_bootstrap(plan) if file.path == "/etc/tmpfiles.d/okd-vip-channel.conf"]
+    assert channel_file.text.endswith("f /var/lib/okd-baremetal/release 0644 root root - 0\n")
 
 
 def test_each_server_gets_its_name_and_the_network_of_its_address(plan: ClusterPlan) -> None:

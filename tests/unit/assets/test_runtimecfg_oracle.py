@@ -109,15 +109,15 @@ ETH0, ETH1 = [default("eth0")], [default("eth1")]
 def test_the_own_address_beside_a_vip(
     vip: str, addresses: Sequence[NodeAddress], routes: Sequence[Route], chosen: str | None
 ) -> None:
-    found = node_address(ip_address(vip), addresses, routes)
-    assert (found and str(found.address)) == chosen
+    address = node_address(ip_address(vip), addresses, routes)
+    assert (address and str(address.address)) == chosen
 
 
 def test_another_vip_of_the_cluster_is_no_own_address() -> None:
     api, ingress = ip_address("10.0.0.2"), ip_address("10.0.0.5")
-    found = node_address(api, IPV4, ETH0, [api, ingress])
-    assert found is not None
-    assert str(found.address) == "10.0.0.100"
+    address = node_address(api, IPV4, ETH0, [api, ingress])
+    assert address is not None
+    assert str(address.address) == "10.0.0.100"
 
 
 @pytest.mark.parametrize(

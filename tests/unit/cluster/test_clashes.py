@@ -249,11 +249,11 @@ def test_suggested_vrids_are_unused_and_resolve_every_clash(modes: dict[str, str
 
 def at_sites(*clusters: tuple[str, dict[str, Any]]) -> list[list[str]]:
     """Return the lines about `1.yaml`, `2.yaml`, … in turn, each of a site."""
-    judged = [
+    configs = [
         ClusterConfig(f"{number}.yaml", read(yaml.safe_dump(config)).config, site)
         for number, (site, config) in enumerate(clusters, 1)
     ]
-    return [[str(fault) for fault in found] for found in clashes_between(judged)]
+    return [[str(fault) for fault in found] for found in clashes_between(configs)]
 
 
 @pytest.mark.parametrize(

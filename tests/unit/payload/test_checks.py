@@ -433,8 +433,8 @@ def test_all_faults_are_found_at_once() -> None:
         files["worker"]["ignition"]["version"] = "2.2.0"
 
     starts = ["generated for platform VSphere", "useless since", "of another cluster", "ignition.version is 2.2.0"]
-    seen = [line.partition(": ")[2] for line in lines_of(payload(change))]
-    assert [line[: len(start)] for line, start in zip(seen, starts, strict=True)] == starts
+    faults = [line.partition(": ")[2] for line in lines_of(payload(change))]
+    assert [line[: len(start)] for line, start in zip(faults, starts, strict=True)] == starts
 
 
 def test_an_expired_bootstrap_is_refused_when_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,8 +53,8 @@ def run(project: Path, script: str) -> None:
 
 def manifests_in(folder: Path) -> dict[str, str]:
     """Return the manifests of the site in a payload, by name."""
-    found = IgnitionFile.model_validate_json((folder / "bootstrap.ign").read_bytes()).contents(f"{OPENSHIFT}/*")
-    return {Path(path).name: content.data().decode() for path, content in found.items()}
+    contents = IgnitionFile.model_validate_json((folder / "bootstrap.ign").read_bytes()).contents(f"{OPENSHIFT}/*")
+    return {Path(path).name: content.data().decode() for path, content in contents.items()}
 
 
 def test_the_commands_for_time_servers_write_valid_machine_configs(project: Path) -> None:
@@ -71,8 +71,8 @@ def test_the_commands_for_time_servers_write_valid_machine_configs(project: Path
 
     def faults(ours: str) -> list[str]:
         contents = {name: (folder / f"{name}.ign").read_bytes() for name in NAMES}
-        found = check_payload(folder, contents, Expected(DOMAIN, {}, (ours,)), datetime.now(UTC))
-        return [fault.what for fault in found]
+        faults = check_payload(folder, contents, Expected(DOMAIN, {}, (ours,)), datetime.now(UTC))
+        return [fault.what for fault in faults]
 
     assert faults("/etc/okd-baremetal/Corefile") == []
     (what,) = faults("/etc/chrony.conf")

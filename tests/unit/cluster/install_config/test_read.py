@@ -263,6 +263,6 @@ def _judged(text: str) -> None:
     except ConfigError:
         return
     assert isinstance(reading.config, InstallConfig)
-    found = (*reading.faults, *reading.notices, *beyond_this_release(reading))
-    assert all(fault.what and fault.fix for fault in found)
-    assert len(printed(found)) == len(found)
+    faults = (*reading.faults, *reading.notices, *beyond_this_release(reading))
+    assert all(fault.what and fault.fix for fault in faults)
+    assert len(printed(faults)) == len(faults)

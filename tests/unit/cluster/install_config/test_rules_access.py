@@ -307,6 +307,6 @@ def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
     ],
 )
 def test_messages_do_not_show_the_login_of_a_proxy(url: str) -> None:
-    found = lines(proxy(httpProxy=url))
-    assert len(found) == 1
-    assert SECRET not in found[0]
+    faults = lines(proxy(httpProxy=url))
+    assert len(faults) == 1
+    assert SECRET not in faults[0]

@@ -117,5 +117,5 @@ def test_a_bad_name_and_a_bad_domain_have_a_line_each() -> None:
 
 @given(any_text(), any_text())
 def test_any_text_as_a_name_gives_only_printable_lines_about_it(cluster: str, base: str) -> None:
-    found = lines(both(cluster, base))
-    assert all(line.isprintable() and line.startswith(("metadata.name: ", "baseDomain: ")) for line in found)
+    faults = lines(both(cluster, base))
+    assert all(line.isprintable() and line.startswith(("metadata.name: ", "baseDomain: ")) for line in faults)

@@ -36,8 +36,8 @@ def services(*cidrs: str) -> Change:
 
 
 def pods(*entries: tuple[str, int | None], **keys: object) -> Change:
-    found = [{"cidr": cidr, "hostPrefix": prefix} for cidr, prefix in entries]
-    return networking(clusterNetwork=found, **keys)
+    networks = [{"cidr": cidr, "hostPrefix": prefix} for cidr, prefix in entries]
+    return networking(clusterNetwork=networks, **keys)
 
 
 def hosts(*prefixes: int | None, **keys: object) -> Change:
@@ -375,8 +375,8 @@ CIDRS = any_text() | st.builds("{}/{}".format, ADDRESSES, PREFIXES)
 def test_any_text_as_a_network_gives_only_printable_lines_about_it(
     machine: list[str], service: list[str], cluster: list[tuple[str, int | None]], ovn: str
 ) -> None:
-    found = lines(all_of(machines(*machine), services(*service), pods(*cluster), join(ovn)))
-    assert all(line.isprintable() and line.startswith((f"{AT}.", "platform.baremetal.")) for line in found)
+    faults = lines(all_of(machines(*machine), services(*service), pods(*cluster), join(ovn)))
+    assert all(line.isprintable() and line.startswith((f"{AT}.", "platform.baremetal.")) for line in faults)
 
 
 FAMILIES = st.sampled_from([[4], [6], [4, 6], [6, 4]])

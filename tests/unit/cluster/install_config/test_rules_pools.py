@@ -361,6 +361,6 @@ def test_another_platform_is_refused(platform: dict[str, Any], start: str) -> No
 
 def test_messages_do_not_show_the_logins_of_fencing() -> None:
     wrong = {"address": "ipmi://admin:fence-only@172.22.0.9:623", "certificateVerification": "no"}
-    found = lines(fenced(credential(0, **wrong), credential(1, **wrong)))
-    assert len(found) == 5
-    assert not any("fence-only" in line for line in found)
+    faults = lines(fenced(credential(0, **wrong), credential(1, **wrong)))
+    assert len(faults) == 5
+    assert not any("fence-only" in line for line in faults)

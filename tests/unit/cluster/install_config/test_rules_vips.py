@@ -286,5 +286,5 @@ TEXTS = st.lists(any_text() | st.ip_addresses().map(str), max_size=4).map(tuple)
 def test_any_text_as_a_vip_gives_only_printable_lines_about_it(
     api: tuple[str, ...], ingress: tuple[str, ...], balancer: str, records: str
 ) -> None:
-    found = lines(dual(api, ingress, loadBalancer={"type": balancer}, dnsRecordsType=records))
-    assert all(line.isprintable() and line.startswith(f"{AT}.") for line in found)
+    faults = lines(dual(api, ingress, loadBalancer={"type": balancer}, dnsRecordsType=records))
+    assert all(line.isprintable() and line.startswith(f"{AT}.") for line in faults)

@@ -33,7 +33,7 @@ def test_vrids_of_the_options_override_those_of_the_name() -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "vrids", "found"),
+    ("mode", "vrids", "router_id"),
     [
         pytest.param("Managed", {}, 239, id="of-the-name"),
         pytest.param("Managed", {"provisioning": 9}, 9, id="of-the-option"),
@@ -42,10 +42,10 @@ def test_vrids_of_the_options_override_those_of_the_name() -> None:
     ],
 )
 def test_a_managed_provisioning_network_has_a_vrid(
-    files: Files, mode: str, vrids: dict[str, int], found: int | None
+    files: Files, mode: str, vrids: dict[str, int], router_id: int | None
 ) -> None:
     plan = files.plan(lambda c: bare(c).update(provisioningNetwork=mode), vrids=vrids)
-    assert plan.provisioning.router_id == found
+    assert plan.provisioning.router_id == router_id
 
 
 @pytest.mark.parametrize(
@@ -205,10 +205,10 @@ MOVE = "Fix: choose it from the network of the machines, or move them to that ne
 def test_machines_and_vips_in_different_networks_are_refused(
     files: Files, change: Change, changes: dict[str, Any], lines: list[str]
 ) -> None:
-    found = files.refused_intent(change, plans.options(**changes))
-    assert len(found) == len(lines), found
-    for seen, line in zip(found, lines, strict=True):
-        assert seen.startswith(line), seen
+    faults = files.refused_intent(change, plans.options(**changes))
+    assert len(faults) == len(lines), faults
+    for fault, line in zip(faults, lines, strict=True):
+        assert fault.startswith(line), fault
 
 
 def test_compute_and_its_vip_may_be_in_a_network_of_their_own(files: Files) -> None:

@@ -20,9 +20,9 @@ BMC = {
 
 
 def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
-    found = plan_json(plan)
-    hosts = found.pop("hosts")
-    assert found == {
+    document = plan_json(plan)
+    hosts = document.pop("hosts")
+    assert document == {
         "cluster": {"name": "okd", "base_domain": "lab.test", "domain": "okd.lab.test"},
         "balancer": "ours",
         "api": {
@@ -70,9 +70,9 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
 
 
 def test_values_that_no_input_names_are_null() -> None:
-    found = plan_json(plans.intent())
-    assert [host["addresses"] for host in found["hosts"]] == [None] * 5
-    assert found["bootstrap"]["addresses"] is None
+    document = plan_json(plans.intent())
+    assert [host["addresses"] for host in document["hosts"]] == [None] * 5
+    assert document["bootstrap"]["addresses"] is None
 
 
 def test_a_spare_has_no_role_and_is_named(files: Files) -> None:
@@ -81,9 +81,9 @@ def test_a_spare_has_no_role_and_is_named(files: Files) -> None:
         for each in bare(config)["hosts"]:
             del each["role"]
 
-    found = plan_json(files.intent(change))
-    assert found["hosts"][4]["role"] is None
-    assert found["spares"] == ["okd-worker-1"]
+    document = plan_json(files.intent(change))
+    assert document["hosts"][4]["role"] is None
+    assert document["spares"] == ["okd-worker-1"]
 
 
 def test_the_json_holds_no_secret(files: Files) -> None:
@@ -100,8 +100,8 @@ def test_the_json_holds_no_secret(files: Files) -> None:
 
 
 def test_with_a_balancer_of_the_site_nothing_is_said_of_vrrp() -> None:
-    found = plan_json(clusters.intent("balancer"))
-    assert {key: found[key] for key in ("balancer", "api", "ingress", "dns_records")} == {
+    document = plan_json(clusters.intent("balancer"))
+    assert {key: document[key] for key in ("balancer", "api", "ingress", "dns_records")} == {
         "balancer": "site",
         "api": {"vips": ["10.20.0.100"]},
         "ingress": {"vips": ["10.20.0.100"]},

@@ -16,7 +16,7 @@ from testing.install_configs import Change, bare, from_network, host
 from testing.plan_files import Files, as_it_is
 
 
-def judged(change: Change) -> Intent:
+def intent_with(change: Change) -> Intent:
     """Return the intent of a good file, without this release's refusals."""
     config = plans.install_config()
     change(config)
@@ -45,8 +45,8 @@ def test_a_balancer_elsewhere_has_the_first_network_of_its_family() -> None:
 
 
 def test_the_dns_records_that_the_site_must_serve() -> None:
-    found = {name: [str(each) for each in addresses] for name, addresses in plans.intent().dns_records.items()}
-    assert found == {
+    records = {name: [str(each) for each in addresses] for name, addresses in plans.intent().dns_records.items()}
+    assert records == {
         "api.okd.lab.test": ["192.168.111.5"],
         "*.apps.okd.lab.test": ["192.168.111.4"],
     }
@@ -74,11 +74,11 @@ def test_each_role_with_servers_has_the_architecture_of_its_pool(
         for pool, architecture in pools.items():
             (config["compute"][0] if pool == "compute" else config[pool])["architecture"] = architecture
 
-    assert judged(change).architectures == wanted
+    assert intent_with(change).architectures == wanted
 
 
 def test_a_trailing_dot_of_the_base_domain_is_ignored() -> None:
-    assert judged(lambda c: c.update(baseDomain="lab.test.")).domain == "okd.lab.test"
+    assert intent_with(lambda c: c.update(baseDomain="lab.test.")).domain == "okd.lab.test"
 
 
 def with_roles(*said: str | None, masters: int = 3, workers: int = 2) -> Change:
@@ -124,7 +124,7 @@ M, W = "master", "worker"
 def test_the_first_of_a_role_are_installed_and_hosts_without_one_fill_up(
     change: Change, roles: list[str | None]
 ) -> None:
-    intent = judged(change)
+    intent = intent_with(change)
     assert [each.role and each.role.pool for each in intent.hosts] == roles
     assert [server.name for server in intent.control_plane] == [
         each.name for each, role in zip(intent.hosts, roles, strict=True) if role == M
@@ -143,18 +143,19 @@ def test_a_host_has_its_bmc_and_boot_settings() -> None:
             address="idrac-virtualmedia+http://[FD00::1]:8000", disableCertificateVerification=True
         )
 
-    found = judged(change).hosts[0]
-    assert (found.boot_mac, found.boot_mode) == ("52:54:00:ab:cd:ef", "UEFI")
-    assert found.root_device_hints.rotational is False
-    assert found.bmc.address == "idrac-virtualmedia+http://[FD00::1]:8000"
-    assert (found.bmc.url.driver, found.bmc.url.port, found.bmc.url.system_id) == ("idrac", 8000, None)
-    assert not found.bmc.verify_tls
+    server = intent_with(change).hosts[0]
+    assert (server.boot_mac, server.boot_mode) == ("52:54:00:ab:cd:ef", "UEFI")
+    assert server.root_device_hints.rotational is False
+    assert server.bmc.address == "idrac-virtualmedia+http://[FD00::1]:8000"
+    assert (server.bmc.url.driver, server.bmc.url.port, server.bmc.url.system_id) == ("idrac", 8000, None)
+    assert not server.bmc.verify_tls
 
 
 def test_the_bootstraps_mac_is_the_files() -> None:
-    assert judged(as_it_is).bootstrap.mac == "52:54:00:11:10:14"
+    assert intent_with(as_it_is).bootstrap.mac == "52:54:00:11:10:14"
     assert (
-        judged(lambda c: bare(c).update(externalMACAddress="52:54:00:AA:BB:CC")).bootstrap.mac == "52:54:00:aa:bb:cc"
+        intent_with(lambda c: bare(c).update(externalMACAddress="52:54:00:AA:BB:CC")).bootstrap.mac
+        == "52:54:00:aa:bb:cc"
     )
 
 
@@ -168,8 +169,8 @@ def without_mac(name: str) -> Change:
 
 def test_without_a_written_mac_the_bootstraps_follows_from_the_domain() -> None:
     # It must never change: DHCP has a reservation for it.
-    assert judged(without_mac("okd")).bootstrap.mac == "52:54:00:9f:6e:52"
-    assert judged(without_mac("other")).bootstrap.mac != judged(without_mac("okd")).bootstrap.mac
+    assert intent_with(without_mac("okd")).bootstrap.mac == "52:54:00:9f:6e:52"
+    assert intent_with(without_mac("other")).bootstrap.mac != intent_with(without_mac("okd")).bootstrap.mac
 
 
 def provisioning(**changes: Any) -> Callable[[dict[str, Any]], None]:
@@ -180,7 +181,7 @@ def provisioning(**changes: Any) -> Callable[[dict[str, Any]], None]:
 
 
 @pytest.mark.parametrize(
-    ("change", "found"),
+    ("change", "expected"),
     [
         pytest.param(as_it_is, {"mode": "Disabled"}, id="disabled"),
         pytest.param(
@@ -247,8 +248,8 @@ def provisioning(**changes: Any) -> Callable[[dict[str, Any]], None]:
         ),
     ],
 )
-def test_the_provisioning_network_has_its_defaults(change: Change, found: dict[str, Any]) -> None:
-    assert judged(change).provisioning.model_dump(mode="json", exclude_none=True) == found
+def test_the_provisioning_network_has_its_defaults(change: Change, expected: dict[str, Any]) -> None:
+    assert intent_with(change).provisioning.model_dump(mode="json", exclude_none=True) == expected
 
 
 def test_the_mac_on_the_provisioning_network_differs_from_the_external_one() -> None:
@@ -256,7 +257,7 @@ def test_the_mac_on_the_provisioning_network_differs_from_the_external_one() -> 
         without_mac("okd")(config)
         provisioning(provisioningNetwork="Managed")(config)
 
-    intent = judged(change)
+    intent = intent_with(change)
     assert intent.provisioning.mac is not None
     assert intent.provisioning.mac.startswith("52:54:00:")
     assert intent.provisioning.mac != intent.bootstrap.mac
@@ -278,7 +279,7 @@ def test_a_managed_network_numbers_its_hosts_in_the_order_of_the_file() -> None:
         bare(config).update(provisioningDHCPRange="172.22.0.254,172.22.1.20", provisioningNetworkCIDR="172.22.0.0/16")
         bare(config)["hosts"].insert(0, bare(config)["hosts"].pop())
 
-    intent = judged(with_a_spare_of_compute(change))
+    intent = intent_with(with_a_spare_of_compute(change))
     assert [(each.name, str(each.provisioning_address)) for each in intent.hosts] == [
         ("okd-worker-1", "172.22.0.254"),
         ("okd-master-0", "172.22.0.255"),
@@ -300,11 +301,17 @@ def test_a_managed_network_numbers_its_hosts_in_the_order_of_the_file() -> None:
     ],
 )
 def test_hosts_have_no_address_on_a_network_that_others_manage(change: Change) -> None:
-    assert {each.provisioning_address for each in judged(change).hosts} == {None}
+    assert {each.provisioning_address for each in intent_with(change).hosts} == {None}
 
 
 def test_the_bmcs_address_says_whether_a_host_boots_from_the_network() -> None:
-    assert [each.boots_from_network for each in judged(from_network(0, 3)).hosts] == [True, False, False, True, False]
+    assert [each.boots_from_network for each in intent_with(from_network(0, 3)).hosts] == [
+        True,
+        False,
+        False,
+        True,
+        False,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -319,13 +326,13 @@ def test_the_bmcs_address_says_whether_a_host_boots_from_the_network() -> None:
 def test_a_cluster_serves_network_boot_on_the_network_that_it_manages(
     change: Change, wanted: tuple[list[str], list[str]]
 ) -> None:
-    intent = judged(change)
-    found = tuple([each.name for each in intent.boot_clients(role)] for role in (Role.CONTROL_PLANE, Role.COMPUTE))
-    assert found == wanted
+    intent = intent_with(change)
+    clients = tuple([each.name for each in intent.boot_clients(role)] for role in (Role.CONTROL_PLANE, Role.COMPUTE))
+    assert clients == wanted
 
 
 def test_the_control_plane_claims_the_vip_that_compute_boots_from() -> None:
-    vip = judged(from_network(4, clusterProvisioningIP="172.22.0.7")).provisioning_vip
+    vip = intent_with(from_network(4, clusterProvisioningIP="172.22.0.7")).provisioning_vip
     assert vip is not None
     assert ([str(each) for each in vip.addresses], [str(each) for each in vip.networks]) == (
         ["172.22.0.7"],
@@ -344,18 +351,18 @@ def test_the_control_plane_claims_the_vip_that_compute_boots_from() -> None:
     ],
 )
 def test_without_compute_to_boot_there_is_no_provisioning_vip(change: Change) -> None:
-    assert judged(change).provisioning_vip is None
+    assert intent_with(change).provisioning_vip is None
 
 
 @pytest.mark.parametrize(
-    ("mode", "found"),
+    ("mode", "expected"),
     [
         pytest.param("Disabled", ["192.168.111.21"], id="disabled"),
         pytest.param("Managed", ["192.168.111.99"], id="managed"),
         pytest.param("Unmanaged", ["192.168.111.99"], id="unmanaged"),
     ],
 )
-def test_the_boot_mac_is_that_of_the_machine_network_if_there_is_no_other(mode: str, found: list[str]) -> None:
+def test_the_boot_mac_is_that_of_the_machine_network_if_there_is_no_other(mode: str, expected: list[str]) -> None:
     """On a provisioning network it is the card there, so the static address of the other card is the node's."""
 
     def change(config: dict[str, Any]) -> None:
@@ -367,10 +374,10 @@ def test_the_boot_mac_is_that_of_the_machine_network_if_there_is_no_other(mode: 
         ]
         host(config).update(networkConfig={"interfaces": [{**interfaces[0], **mac}, interfaces[1]]})
 
-    intent = judged(change)
+    intent = intent_with(change)
     assert intent.hosts[0].boot_mac == "52:54:00:11:10:15"
-    assert [str(each) for each in intent.hosts[0].addresses] == found
+    assert [str(each) for each in intent.hosts[0].addresses] == expected
 
 
 def test_every_way_to_an_intent_gives_the_same_one(files: Files) -> None:
-    assert files.intent(as_it_is) == judged(as_it_is) == plans.intent()
+    assert files.intent(as_it_is) == intent_with(as_it_is) == plans.intent()

@@ -39,22 +39,22 @@ def test_an_unreadable_file_is_one_line(tmp_path: Path, content: bytes | None, l
 
 
 def test_an_intent_uses_the_options_that_the_stack_has() -> None:
-    found = plans.intent({"node_addresses": {"okd-master-0": ["192.168.111.99"]}, "vrids": {"api": 9}})
-    assert [[str(each) for each in server.addresses] for server in found.servers] == [
+    intent = plans.intent({"node_addresses": {"okd-master-0": ["192.168.111.99"]}, "vrids": {"api": 9}})
+    assert [[str(each) for each in server.addresses] for server in intent.servers] == [
         ["192.168.111.99"],
         [],
         [],
         [],
         [],
     ]
-    assert (found.api.router_id, found.ingress.router_id) == (9, 162)
-    assert found.bootstrap.addresses == ()
+    assert (intent.api.router_id, intent.ingress.router_id) == (9, 162)
+    assert intent.bootstrap.addresses == ()
 
 
 def test_an_intent_refuses_wrong_options(files: Files) -> None:
     options = {"phase": "half", "node_addresses": {"okd-master-0": ["x"]}}
-    found = files.refused_intent(lambda c: c.pop("baseDomain"), options)
-    assert {line.split(": ")[1] for line in found} == {"baseDomain", "phase", "node_addresses.okd-master-0[0]"}
+    faults = files.refused_intent(lambda c: c.pop("baseDomain"), options)
+    assert {line.split(": ")[1] for line in faults} == {"baseDomain", "phase", "node_addresses.okd-master-0[0]"}
     (line,) = files.refused_intent(as_it_is, {"node_addresses": {"okd-master-9": ["192.168.111.99"]}})
     assert line == f"config: node_addresses.okd-master-9: {NO_HOST}"
 

@@ -148,10 +148,10 @@ def test_a_web_server_of_the_site_can_serve_the_boot_isos(files: Files) -> None:
     ],
 )
 def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
-    found = faults_of(**changes)
-    assert any(fault.startswith(f"config: {line}") for fault in found), found
-    assert len({fault.split(": ")[1] for fault in found}) == 1, "one line per option"
-    assert not any("\n" in fault for fault in found)
+    faults = faults_of(**changes)
+    assert any(fault.startswith(f"config: {line}") for fault in faults), faults
+    assert len({fault.split(": ")[1] for fault in faults}) == 1, "one line per option"
+    assert not any("\n" in fault for fault in faults)
 
 
 @pytest.mark.parametrize(

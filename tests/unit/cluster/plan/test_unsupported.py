@@ -198,11 +198,11 @@ def test_an_unsupported_setting_is_refused_with_a_supported_one(
     files: Files, change: Change, lines: list[str]
 ) -> None:
     fine(change)
-    found = files.refused_intent(change)
-    assert len(found) == len(lines), found
-    for seen, line in zip(found, lines, strict=True):
-        assert seen.startswith(f"FILE: {line}"), seen
-    assert files.refused_plan(change) == found
+    faults = files.refused_intent(change)
+    assert len(faults) == len(lines), faults
+    for fault, line in zip(faults, lines, strict=True):
+        assert fault.startswith(f"FILE: {line}"), fault
+    assert files.refused_plan(change) == faults
 
 
 @pytest.mark.parametrize(

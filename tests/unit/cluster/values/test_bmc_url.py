@@ -201,8 +201,8 @@ def test_the_server_is_the_same_in_any_spelling(one: str, other: str, same: bool
 )
 def test_redfish_servers_can_be_installed_by_network_or_virtual_media(kind: str) -> None:
     for address in (f"{kind}://bmc{SYSTEM}", f"{kind}+http://bmc{SYSTEM}"):
-        found = parse_redfish_url(address)
-        assert (found, found.url) == (parse_bmc_url(address), address)
+        parsed = parse_redfish_url(address)
+        assert (parsed, parsed.url) == (parse_bmc_url(address), address)
 
 
 @pytest.mark.parametrize(
@@ -218,10 +218,10 @@ def test_redfish_servers_can_be_installed_by_network_or_virtual_media(kind: str)
     ],
 )
 def test_an_address_without_a_type_is_one_of_redfish_and_stays_as_written(address: str, typed: str) -> None:
-    found = parse_redfish_url(address)
-    assert found == parse_bmc_url(typed)
-    assert (found.url, found.kind, found.transport, found.virtual_media) == (address, "redfish", "https", False)
-    assert found.instead == "redfish-virtualmedia"
+    parsed = parse_redfish_url(address)
+    assert parsed == parse_bmc_url(typed)
+    assert (parsed.url, parsed.kind, parsed.transport, parsed.virtual_media) == (address, "redfish", "https", False)
+    assert parsed.instead == "redfish-virtualmedia"
 
 
 @pytest.mark.parametrize(
