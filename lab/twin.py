@@ -17,6 +17,7 @@ from typing import Any
 import yaml
 
 from cluster.files import read_text
+from cluster.known_options import SECRETS
 from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
 from cluster.plan.sample_values import with_samples
@@ -38,10 +39,8 @@ _PULL_SECRET = json.dumps({"auths": {REGISTRY: {"auth": "cmVoZWFyc2FsOm9ubHk="}}
 _NO_RELEASE = f"{REGISTRY}/okd/release@sha256:{'0' * 64}"
 # Only for a real site: each would keep the program from the lab's machines, or weaken what the twin proves.
 _DROPPED = (
-    "pull_secret",
-    "notify_url",
+    *SECRETS,
     "phase",
-    "bmc_credentials",
     "bmc_trust",
     "bmc_ca",
     "provisioner",
