@@ -86,7 +86,7 @@ class ClusterWorkflow:
         self._order = order
         self._step = ""
         self._preview: Preview | None = None
-        self._approvals = {each.phase: each for each in order.approvals}
+        self._approvals = {approval.phase: approval for approval in order.approvals}
         self._problem = ""
 
     @workflow.run

@@ -47,14 +47,14 @@ def render(options: argparse.Namespace) -> int:
     stack = None if options.stack is None else read_stack_file(stack_file(options.stack))
     intent = complete_intent(options.file, stack, sample=options.sample_addresses)
     rendered = render_files(intent)
-    ours, payload, composed = own_configs(intent, rendered), dict[str, bytes](), dict[str, bytes]()
+    own, payload, composed = own_configs(intent, rendered), dict[str, bytes](), dict[str, bytes]()
     if options.payload is None:
         print("no --payload: no Ignition config is written", file=sys.stderr)
     else:
         payload = _payload(options.payload, Expected(intent.domain, intent.topology, rendered.paths))
-        composed = {path: compose(payload[Path(path).stem], config) for path, config in ours.items()}
+        composed = {path: compose(payload[Path(path).stem], config) for path, config in own.items()}
     if options.check:
-        _run_readers(rendered.folders, ours, payload, composed)
+        _run_readers(rendered.folders, own, payload, composed)
     write_tree(options.out, rendered.folders, composed)
     files = sum(map(len, rendered.folders.values()))
     print(f"{options.out}: {files} files, {len(composed)} Ignition configs")
@@ -75,17 +75,17 @@ def complete_intent(file: Path, stack: Mapping[str, Any] | None, *, sample: bool
     intent = load_intent(file, stack, keyfiles_of=keyfiles_of)
     if sample:
         intent, made = with_samples(intent)
-        for each, value in made.items():
-            print(f"made-up sample: {each.where}: {value}", file=sys.stderr)
-    if found := missing(intent):
+        for option, value in made.items():
+            print(f"made-up sample: {option.where}: {value}", file=sys.stderr)
+    if absent := missing(intent):
         fix = "set it in the stack's options and give --stack, or try with --sample-addresses"
-        raise ConfigError(*(Fault(each.where, each.what, fix) for each in found))
+        raise ConfigError(*(Fault(option.where, option.what, fix) for option in absent))
     return intent
 
 
 def own_configs(intent: Intent, rendered: Rendered) -> dict[str, str]:
-    """Return our part of each Ignition config, by path: `bootstrap.ign`, `hosts/<name>/<pool>.ign`."""
-    servers = {f"hosts/{each.name}/{each.role.pool}.ign": own_config(rendered.of(each)) for each in intent.servers}
+    """Return this program's part of each Ignition config, by path: `bootstrap.ign`, `hosts/<name>/<pool>.ign`."""
+    servers = {f"hosts/{host.name}/{host.role.pool}.ign": own_config(rendered.of(host)) for host in intent.servers}
     return {f"{BOOTSTRAP}.ign": own_config(rendered.bootstrap), **servers}
 
 
@@ -120,10 +120,10 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
 
 
 def _run_readers(
-    folders: Folders, ours: Mapping[str, str], payload: Mapping[str, bytes], composed: Mapping[str, bytes]
+    folders: Folders, own: Mapping[str, str], payload: Mapping[str, bytes], composed: Mapping[str, bytes]
 ) -> None:
-    """Ask for each part of a composed config too: ignition-validate does not read the parts of one."""
-    parts = {f"{path} (our part)": config.encode() for path, config in ours.items()}
+    """Validate each part of a composed config too: ignition-validate does not read the parts of one."""
+    parts = {f"{path} (this program's part)": config.encode() for path, config in own.items()}
     parts |= {f"{name}.ign (the payload's)": config for name, config in payload.items()}
     results = run_readers(folders, {**parts, **composed})
     for result in results:
@@ -133,7 +133,7 @@ def _run_readers(
 
 
 def _payload(folder: Path, expected: Expected) -> dict[str, bytes]:
-    """Read and judge the payload's files.
+    """Read and check the payload's files.
 
     Raises:
         ConfigError: A file is missing or wrong; one fault each.

@@ -32,7 +32,7 @@ class Option:
     def name(self) -> str:
         """The path as Pulumi's command line takes it."""
         first, *rest = self.path
-        return first + "".join(f'["{each}"]' if "." in each else f".{each}" for each in rest)
+        return first + "".join(f'["{part}"]' if "." in part else f".{part}" for part in rest)
 
 
 def stack_text(stack: str, options: Sequence[Option]) -> str:
@@ -43,10 +43,10 @@ def stack_text(stack: str, options: Sequence[Option]) -> str:
 def left_to_do(options: Sequence[Option]) -> Iterator[str]:
     """Yield a line for each option without a value, with its command; options of one command are of one section."""
     shared: dict[str, list[Option]] = {}
-    for each in options:
-        if each.value is None:
-            command = each.command or f"pulumi config set --path '{each.name}' '{each.wanted}'"
-            shared.setdefault(command, []).append(each)
+    for option in options:
+        if option.value is None:
+            command = option.command or f"pulumi config set --path '{option.name}' '{option.wanted}'"
+            shared.setdefault(command, []).append(option)
     for command, members in shared.items():
         what = members[0] if len(members) == 1 else Option(members[0].path[:-1])
         yield f"{what.name}: {command}"
@@ -56,10 +56,10 @@ def _section(options: Sequence[Option], depth: int) -> Iterator[str]:
     """Yield the lines of one section. A section in which nothing is known is commented out as a whole."""
     pad = "  " * (depth + 1)
     members: dict[str, list[Option]] = {}
-    for each in options:
-        members.setdefault(each.path[depth], []).append(each)
+    for option in options:
+        members.setdefault(option.path[depth], []).append(option)
     for name, inner in members.items():
-        mark = "" if any(each.value is not None for each in inner) else "# "
+        mark = "" if any(option.value is not None for option in inner) else "# "
         key = f"{PREFIX}{name}" if depth == 0 else _scalar(name)
         if len(inner[0].path) == depth + 1:
             yield f"{pad}{mark}{key}: {_written(inner[0])}"

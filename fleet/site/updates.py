@@ -158,7 +158,7 @@ class Update:
             return self._ran_up(stack), False
         except ConcurrentUpdateError as error:
             # Behind the guard's lock, no run of a worker is alive: one that still has Pulumi's lock has died.
-            holders = {(each["host"], each["pid"]) for each in LOCKED_BY.finditer(str(error))}
+            holders = {(lock["host"], lock["pid"]) for lock in LOCKED_BY.finditer(str(error))}
             if holders != {(socket.gethostname(), GUARDED_PID)}:
                 raise EngineError(f"another run holds the stack: {_last_line(error)}") from None
         with _engine_errors():
@@ -215,7 +215,9 @@ class _Note:
 def _phases_before(resources: list[dict[str, Any]]) -> tuple[str, ...]:
     """Return the phases before a stack, in whose state the handoff tells how far it has come."""
     reached = {
-        each.get("inputs", {}).get("phase") for each in resources if each["type"].endswith(f":{VipHandoff.__name__}")
+        resource.get("inputs", {}).get("phase")
+        for resource in resources
+        if resource["type"].endswith(f":{VipHandoff.__name__}")
     }
     return PHASES[-1:] if PHASES[-1] in reached else PHASES
 
