@@ -298,7 +298,7 @@ class Deadlines(Option):
     install_s: float = Field(3600, gt=0)
 
 
-class Placement(Model):
+class MachineOptions(Model):
     """The options that the machines' files depend on. All others may be missing."""
 
     node_addresses: dict[str, tuple[IPvAnyAddress, ...]] = Field(
@@ -327,7 +327,7 @@ class BmcOptions(Model):
     )
 
 
-class Options(Placement, BmcOptions, extra="forbid"):
+class Options(MachineOptions, BmcOptions, extra="forbid"):
     """The stack's config."""
 
     phase: Phase = Phase.BOOTSTRAP

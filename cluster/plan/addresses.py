@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from base.errors import Fault
-from cluster.options import MediaAddress, Placement
+from cluster.options import MachineOptions, MediaAddress
 from cluster.plan.model import BootstrapHost, Intent, PlannedHost
 from cluster.values.address import Address, Network, in_any
 
@@ -24,46 +24,46 @@ class AddressClaim(NamedTuple):
     address: Address
 
 
-def assign_addresses(intent: Intent, placement: Placement, file: str) -> tuple[Intent, list[Fault]]:
-    """Return the intent with the options of `Placement` applied.
+def assign_addresses(intent: Intent, options: MachineOptions, file: str) -> tuple[Intent, list[Fault]]:
+    """Return the intent with the options of `MachineOptions` applied.
 
     Args:
         intent: The intent with the addresses that the install-config itself names.
-        placement: The options.
+        options: The options.
         file: The install-config's path, for the faults.
 
     Returns:
         The intent, and the faults of the options.
     """
-    ids = _router_ids(intent, placement)
-    faults = [fault.within(CONFIG) for fault in _contradictions(intent, placement)]
+    ids = _router_ids(intent, options)
+    faults = [fault.within(CONFIG) for fault in _contradictions(intent, options)]
     if shared := [router_id for router_id, count in Counter(ids.values()).items() if count > 1]:
         what = f"{_listed(shared)} is the router id of several VIPs"
         faults.append(Fault(f"{CONFIG}: vrids", what, "give each VIP another id"))
-    claims = list(_claims(intent, placement, file))
+    claims = list(_claims(intent, options, file))
     faults += [*_invalid_addresses(intent, claims), *_unreachable_vips(intent, claims, file)]
-    primary, vrrp = intent.api.address.version, placement.vrrp
-    named = placement.node_addresses
+    primary, vrrp = intent.api.address.version, options.vrrp
+    named = options.node_addresses
     return intent.changed(
         hosts=tuple(_with_addresses(host, named.get(host.name), primary) for host in intent.hosts),
-        bootstrap=_with_addresses(intent.bootstrap, placement.bootstrap.address, primary),
+        bootstrap=_with_addresses(intent.bootstrap, options.bootstrap.address, primary),
         api=intent.api.changed(router_id=ids["api"], transport=vrrp.api, policy=vrrp.policy),
         ingress=intent.ingress.changed(router_id=ids["ingress"], transport=vrrp.ingress),
         provisioning=intent.provisioning.changed(router_id=ids.get("provisioning")),
-        runtime=placement.runtime,
-        images=placement.images,
-        media=MediaAddress(address=placement.media.address, port=placement.media.port),
+        runtime=options.runtime,
+        images=options.images,
+        media=MediaAddress(address=options.media.address, port=options.media.port),
     ), faults
 
 
-def _router_ids(intent: Intent, placement: Placement) -> dict[str, int]:
+def _router_ids(intent: Intent, options: MachineOptions) -> dict[str, int]:
     """Return the router id of each VIP: that of an option, else that which follows from the cluster's name."""
     derived = {
         "api": intent.api.router_id,
         "ingress": intent.ingress.router_id,
         "provisioning": intent.provisioning.router_id,
     }
-    return {name: getattr(placement.vrids, name) or router_id for name, router_id in derived.items() if router_id}
+    return {name: getattr(options.vrids, name) or router_id for name, router_id in derived.items() if router_id}
 
 
 def _with_addresses(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:
@@ -72,10 +72,10 @@ def _with_addresses(machine: M, named: tuple[Address, ...] | None, primary: int)
     return machine.changed(addresses=tuple(addresses))
 
 
-def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
+def _contradictions(intent: Intent, options: MachineOptions) -> Iterator[Fault]:
     """Yield the options that contradict the install-config about the same machine."""
     known = {host.name: host for host in intent.hosts}
-    for name, addresses in placement.node_addresses.items():
+    for name, addresses in options.node_addresses.items():
         path = f"node_addresses.{name}"
         if name not in known:
             yield Fault(path, "no such host", "remove it, or write the name of a host")
@@ -83,15 +83,15 @@ def _contradictions(intent: Intent, placement: Placement) -> Iterator[Fault]:
             what = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}"
             yield Fault(path, what, "keep one of the two")
     static = intent.bootstrap.static
-    for address in placement.bootstrap.address:
+    for address in options.bootstrap.address:
         if static and address.version == static.address.version and address != static.address:
             what = f"{address}, but bootstrapExternalStaticIP is {static.address}"
             yield Fault("bootstrap.address", what, "keep one of the two")
 
 
-def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[AddressClaim]:
+def _claims(intent: Intent, options: MachineOptions, file: str) -> Iterator[AddressClaim]:
     for index, host in enumerate(intent.hosts):
-        if addresses := placement.node_addresses.get(host.name):
+        if addresses := options.node_addresses.get(host.name):
             path = f"node_addresses.{host.name}"
             for number, address in enumerate(addresses):
                 yield AddressClaim(host.name, CONFIG, f"{path}[{number}]", address)
@@ -99,7 +99,7 @@ def _claims(intent: Intent, placement: Placement, file: str) -> Iterator[Address
             path = f"platform.baremetal.hosts[{index}].networkConfig"
             yield from (AddressClaim(host.name, file, path, address) for address in host.addresses)
     machine = intent.bootstrap.name
-    if addresses := placement.bootstrap.address:
+    if addresses := options.bootstrap.address:
         yield from (AddressClaim(machine, CONFIG, "bootstrap.address", address) for address in addresses)
     else:
         path = "platform.baremetal.bootstrapExternalStaticIP"

@@ -7,7 +7,7 @@ from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED, MANAGED, BareMetal, Host, RootDeviceHints
 from cluster.install_config.rules.vips import user_managed
 from cluster.install_config.schema import MachinePool
-from cluster.options import Placement
+from cluster.options import MachineOptions
 from cluster.plan.model import (
     ApiVip,
     BootstrapHost,
@@ -29,7 +29,7 @@ from cluster.values.mac import parse_mac
 from cluster.values.role import Role
 from cluster.values.vrrp import router_ids
 
-NO_OPTIONS = Placement()
+NO_OPTIONS = MachineOptions()
 """The options' defaults."""
 
 

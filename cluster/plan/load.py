@@ -12,7 +12,7 @@ from cluster.files import read_text
 from cluster.install_config import Credentials, InstallConfig, may_be_a_secret, read
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.known_options import PULL_SECRET, KnownOptions, known_options
-from cluster.options import BmcOptions, Login, Options, Placement
+from cluster.options import BmcOptions, Login, MachineOptions, Options
 from cluster.plan.addresses import CONFIG, assign_addresses
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
@@ -36,11 +36,11 @@ def load_intent(
     Raises:
         ConfigError: There are faults; it has them all, one line each.
     """
-    placement, faults = _placement(options or {})
+    machine_options, faults = _machine_options(options or {})
     config, refused = _checked_config(path, {}, _none if options is None else may_be_a_secret)
     if config is None or faults:
         raise ConfigError(*refused, *faults)
-    intent, faults = assign_addresses(intent_of(config), placement, str(path))
+    intent, faults = assign_addresses(intent_of(config), machine_options, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
     if faults or refused:
         raise ConfigError(*faults, *refused)
@@ -150,13 +150,13 @@ def _bmc_options(options: Mapping[str, Any]) -> tuple[BmcOptions | None, list[Fa
         return None, [fault.within(CONFIG) for fault in shape_faults(error, Options)]
 
 
-def _placement(options: Mapping[str, Any]) -> tuple[Placement, list[Fault]]:
+def _machine_options(options: Mapping[str, Any]) -> tuple[MachineOptions, list[Fault]]:
     try:
         return Options.model_validate(options), []
     except ValidationError as error:
         absent = {dotted(detail["loc"]) for detail in error.errors() if detail["type"] == "missing"}
         faults = [fault.within(CONFIG) for fault in shape_faults(error, Options) if fault.where not in absent]
-    return Placement() if faults else Placement.model_validate(options), faults
+    return MachineOptions() if faults else MachineOptions.model_validate(options), faults
 
 
 def _with_keyfiles(intent: Intent, file: str, keyfiles_of: KeyfilesOf | None) -> tuple[Intent, list[Fault]]:

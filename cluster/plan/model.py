@@ -181,7 +181,7 @@ class BootstrapHost(Machine):
 
 
 class Intent(Planned):
-    """What an install-config asks for, with the options of `Placement` that a stack adds."""
+    """What an install-config asks for, with the options of `MachineOptions` that a stack adds."""
 
     name: str
     base_domain: str
