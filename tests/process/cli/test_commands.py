@@ -61,7 +61,6 @@ FLEET = {
     "retry": ("north-a",),
     "cancel": ("--rollout", "all"),
     "worker": ("--site", "north"),
-    "server": ("--folder", "/dev/null"),
     "key": ("north-a",),
 }
 """What needs no server: a wrong input, or the missing key."""
