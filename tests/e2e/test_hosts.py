@@ -104,7 +104,7 @@ def secrets_of(state: dict[str, Any]) -> dict[str, set[str]]:
     }
 
 
-def test_the_state_stores_the_files_of_a_host_once_and_repeated_runs_change_nothing(project: Project) -> None:
+def test_the_state_stores_host_files_once_and_repeated_runs_change_nothing(project: Project) -> None:
     def stored_once() -> None:
         state = project.state("control-plane")
         assert secrets_of(state) == {"inputs": {"passwords", "ours", "keyfiles"}, "outputs": {"passwords"}}
@@ -306,9 +306,7 @@ def test_reinstall_wipes_the_named_host_alone_and_once(project: Project, bmc: Em
     assert bmc.guest.installs == {again: 3, other: 1}
 
 
-def test_a_spare_is_left_as_it_is_until_it_is_taken_and_its_end_stops_no_server(
-    project: Project, bmc: Emulator
-) -> None:
+def test_a_spare_is_written_to_only_once_it_becomes_a_server(project: Project, bmc: Emulator) -> None:
     uuid, first = NAMES["okd-master-1"], len(bmc.writes)
     project.site["spares"] = ["okd-master-1"]
     project.pulumi("up", "--yes", "--skip-preview")

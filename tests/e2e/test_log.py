@@ -23,9 +23,7 @@ def texts(lines: list[dict[str, Any]], machine: str, *events: str) -> list[str]:
     return [line["text"] for line in lines if line.get("machine") == machine and line["event"] in events]
 
 
-def test_each_run_leaves_a_log_of_each_server_without_a_secret_and_a_preview_none(
-    project: Project, bmc: Emulator
-) -> None:
+def test_a_run_logs_each_server_without_secrets_and_a_preview_logs_nothing(project: Project, bmc: Emulator) -> None:
     project.pulumi("preview")
     assert project.logs() == []
     project.pulumi("up", "--yes", "--skip-preview")
@@ -58,7 +56,7 @@ def test_each_run_leaves_a_log_of_each_server_without_a_secret_and_a_preview_non
     assert [canary for canary in canaries if canary in everything] == []
 
 
-def test_a_failed_run_names_its_log_draws_its_report_and_tells_the_web_hook(project: Project) -> None:
+def test_a_failed_run_names_its_log_draws_a_report_and_sends_a_notice(project: Project) -> None:
     project.site["hosts"]["okd-master-1"]["consent"] = "SN-OF-ANOTHER"
     with web_hook() as hook:
         project.pulumi("config", "set", "--secret", "okd-baremetal:notify_url", hook.url)
@@ -78,9 +76,7 @@ def test_a_failed_run_names_its_log_draws_its_report_and_tells_the_web_hook(proj
     assert hook.url not in json.dumps(lines) + page
 
 
-def test_a_run_that_is_killed_with_its_provider_leaves_the_step_of_each_server_and_is_told(
-    project: Project, bmc: Emulator
-) -> None:
+def test_a_killed_run_logs_the_last_step_of_each_server_and_sends_a_notice(project: Project, bmc: Emulator) -> None:
     bmc.guest.may_end.clear()
     with web_hook() as hook:
         project.pulumi("config", "set", "--secret", "okd-baremetal:notify_url", hook.url)

@@ -24,7 +24,7 @@ esac
 """
 
 
-def test_five_commands_lead_from_an_install_config_to_the_rehearsal_of_its_twin(tmp_path: Path) -> None:
+def test_five_commands_turn_an_install_config_into_a_rehearsal_of_its_twin(tmp_path: Path) -> None:
     section = README.read_text().partition("## Your own cluster\n")[2]
     lines = re.search(r"```console\n(.*?)```", section, re.DOTALL)
     assert lines

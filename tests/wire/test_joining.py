@@ -186,7 +186,7 @@ def test_a_request_that_is_not_the_servers_own_stays_pending(
 @pytest.mark.parametrize(
     ("read", "status"), [({"uid": "another"}, 422), ({"resourceVersion": "1"}, 409)], ids=["another", "changed"]
 )
-def test_a_request_that_is_no_longer_the_one_that_was_judged_is_not_approved(
+def test_a_request_that_changed_after_it_was_checked_is_not_approved(
     site: Site, read: dict[str, str], status: int
 ) -> None:
     site.send(client_request(HOST), ACCOUNTS)

@@ -119,7 +119,7 @@ def test_a_known_server_gets_its_address_and_what_its_firmware_boots(
     assert got == (f"this is {boot_file}\n" if boot_file.endswith((".kpxe", ".efi")) else "")
 
 
-def test_the_control_plane_gives_one_answer_also_after_a_restart_and_none_to_a_stranger(tmp_path: Path) -> None:
+def test_each_node_gives_compute_the_same_answer_and_strangers_none(tmp_path: Path) -> None:
     macs = {"okd-master-0": ("a", "172.22.0.10"), "okd-master-1": ("b", "172.22.0.11")}
 
     def seen() -> tuple[list[list[Answer]], list[str]]:
@@ -189,7 +189,7 @@ server.serve_forever()
 """
 
 
-def test_the_proxy_says_at_once_that_the_program_is_off_and_serves_a_vip_that_came_later(tmp_path: Path) -> None:
+def test_the_proxy_reports_a_stopped_program_at_once_and_serves_a_late_vip(tmp_path: Path) -> None:
     files = {file.name: file.text for file in files_of("control-plane")}
     assert "server program 172.22.0.1:8080\n" in files["provisioning.cfg"]
     (tmp_path / "provisioning.cfg").write_text(files["provisioning.cfg"].replace("172.22.0.1:", "127.0.0.1:"))

@@ -97,9 +97,7 @@ def site(folder: Path, media: MediaServer) -> Iterator[Site]:
         yield Site(plan, nodes, client)
 
 
-def test_a_cut_off_holder_leaves_the_vip_to_the_next_node_and_takes_it_again(
-    tmp_path: Path, measured: Measured
-) -> None:
+def test_a_disconnected_holder_loses_the_vip_and_takes_it_back_later(tmp_path: Path, measured: Measured) -> None:
     def scenario() -> None:
         with MediaServer("172.22.0.1", 8080) as media, site(tmp_path, media) as here:
             for name in here.nodes:

@@ -64,7 +64,7 @@ def test_a_control_plane_of_five_follows_the_policy(plan: ClusterPlan) -> None:
 
 @pytest.mark.parametrize("family", [0, 1])
 @pytest.mark.parametrize("vip", ["API", "INGRESS"])
-def test_a_family_that_contradicts_alone_is_found(vip: str, family: int) -> None:
+def test_a_contradiction_in_only_one_family_is_found(vip: str, family: int) -> None:
     """The instances of one VIP and family have no peers, on any machine."""
     intent = clusters.intent("dual-stack", vrrp={"ingress": "unicast"})
     head = f"vrrp_instance okd_{vip}_{family} {{"
@@ -80,7 +80,7 @@ def test_a_family_that_contradicts_alone_is_found(vip: str, family: int) -> None
     assert {line.partition(" ")[2] for line in found} == {"does not list exactly the other machines as unicast peers"}
 
 
-def test_a_priority_that_is_wrong_in_the_second_family_alone_is_found() -> None:
+def test_a_wrong_priority_in_only_the_second_family_is_found() -> None:
     intent = clusters.intent("dual-stack")
 
     def changed(text: str) -> str:
@@ -112,7 +112,7 @@ def test_the_text_has_the_priorities_proven_in_the_field(plan: ClusterPlan) -> N
     assert (first.effective(), first.effective(CHECKS.keys())) == (68, 40)
 
 
-def test_the_oracle_judges_the_text_and_not_the_plan(plan: ClusterPlan) -> None:
+def test_the_oracle_reads_the_rendered_text_and_not_the_plan(plan: ClusterPlan) -> None:
     text = re.sub(r"^    priority \d+$", "    priority 99", node_text(plan, 0), flags=re.M)
     assert api(text).effective() == 127
 
@@ -145,7 +145,7 @@ def test_an_effective_priority_is_computed_as_keepalived_does(failing: set[str],
     assert bootstrap().effective(failing, extra) == priority
 
 
-def test_every_state_is_looked_at_also_the_one_in_which_all_checks_fail() -> None:
+def test_every_state_of_the_checks_counts_even_when_all_fail() -> None:
     assert nodes()[NODES[0]].ever() == {40, 43, 45, 48, 60, 63, 65, 68}
     assert bootstrap().ever(-20) == {70, 50, 30}
 

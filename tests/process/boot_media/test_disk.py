@@ -169,7 +169,9 @@ def test_the_disk_that_fits_all_hints_is_chosen(hints: Hints, disk: str | None, 
         pytest.param((), None, id="none-at-all"),
     ],
 )
-def test_the_disk_without_hints(devices: tuple[Device, ...], disk: str | None, tmp_path: Path) -> None:
+def test_without_hints_sda_or_else_the_smallest_disk_is_chosen(
+    devices: tuple[Device, ...], disk: str | None, tmp_path: Path
+) -> None:
     run = run_script(tmp_path, devices, {}, attempts=1)
     assert run.settings == (f"dest-device: /dev/{disk}\n" if disk else "")
     assert chosen(devices, {}, {}) == (f"/dev/{disk}" if disk else None), "the oracle agrees"

@@ -77,7 +77,7 @@ def test_keyfiles_have_mode_0600_and_those_with_a_password_are_secret() -> None:
 
 
 @pytest.mark.parametrize("name", clusters.WITH_VIPS)
-def test_a_vip_brings_no_route_along_and_is_known_for_a_vip(name: str) -> None:
+def test_a_vip_has_a_host_prefix_and_is_recognizable_as_a_vip(name: str) -> None:
     """By its label, or for IPv6 by its length, okd-get-vip-subnet-cidr.sh knows it from a machine's own address."""
     intent = clusters.intent(name)
     wanted = {

@@ -42,7 +42,7 @@ def test_a_proxy_gets_its_login(monkeypatch: pytest.MonkeyPatch, scheme: str) ->
         pytest.param({"https_proxy": "http://proxy.example.com:3128", "no_proxy": ".example.com"}, id="bypassed"),
     ],
 )
-def test_else_a_request_goes_straight_to_the_server(
+def test_without_a_matching_proxy_a_request_goes_directly_to_the_server(
     monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
 ) -> None:
     for name, value in environment.items():

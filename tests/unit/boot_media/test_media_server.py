@@ -144,7 +144,7 @@ def test_a_reader_that_reads_nothing_is_dropped(
         wait_until_idle()
 
 
-def test_a_reader_that_was_switched_off_between_two_requests_is_let_go(
+def test_a_connection_times_out_after_120_s_without_a_request(
     server: MediaServer, iso: Iso, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     waits = list[float | None]()

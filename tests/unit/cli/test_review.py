@@ -85,7 +85,7 @@ def test_a_preview_that_cannot_begin_is_refused_with_pulumis_lines(tmp_path: Pat
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "pulumi preview: error: no stack named prod\n")
 
 
-def test_a_preview_that_dies_without_a_word_is_refused(tmp_path: Path) -> None:
+def test_a_preview_that_fails_silently_is_refused_with_its_exit_code(tmp_path: Path) -> None:
     done = run("review", "prod", PATH=engine(tmp_path, 'echo "{\\"steps\\": []}"; exit 9'))
     assert (done.returncode, done.stdout, done.stderr) == (2, "", "pulumi preview: exit code 9\n")
 

@@ -275,7 +275,7 @@ def test_a_site_may_use_the_vrids_of_another() -> None:
     assert at_sites(("north", first), ("south", second)) == [[], []]
 
 
-def test_a_mac_is_unique_in_the_world() -> None:
+def test_a_mac_is_unique_across_sites() -> None:
     same = bare(externalMACAddress="52:54:00:ab:cd:ef")
     found = at_sites(("north", numbered(1, same)), ("south", numbered(2, same)))
     path = f"{BARE}.externalMACAddress"
@@ -287,7 +287,7 @@ def domain(name: str, base_domain: str) -> Change:
     return lambda config: config.update(baseDomain=base_domain, metadata={"name": name})
 
 
-def test_a_domain_is_unique_in_the_world_and_a_name_is_not() -> None:
+def test_a_domain_is_unique_across_sites_and_a_name_is_not() -> None:
     found = at_sites(
         ("north", numbered(1, domain("prod", "example.com"))),
         ("south", numbered(2, domain("prod", "example.com."))),

@@ -36,12 +36,12 @@ def test_the_options_with_logins_tokens_and_keys_are_secret() -> None:
     assert {*SECRETS} == {"bmc_credentials", "pull_secret", "notify_url"}
 
 
-def test_what_is_required_is_named_once_and_stood_in_for() -> None:
+def test_each_missing_required_option_is_reported_once() -> None:
     known = known_options({"payload": {"master": "a1" * 32}})
     assert [fault.where for fault in known.faults] == ["media", "payload.bootstrap", "payload.worker"]
 
 
-def test_a_stand_in_is_never_the_fault() -> None:
+def test_placeholder_values_are_not_reported() -> None:
     known = known_options(plans.options(payload=CIPHERTEXT, handoff={"soak_s": CIPHERTEXT, "stable_s": 0}))
     assert [fault.where for fault in known.faults] == ["handoff.stable_s"]
     assert not known.counts("payload.master")

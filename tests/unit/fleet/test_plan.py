@@ -60,12 +60,12 @@ def test_sites_alone_are_one_wave_of_all_one_at_a_time_with_both_gates(tmp_path:
 
 
 @pytest.mark.parametrize("text", [FULL, SITES])
-def test_a_fleet_is_the_same_after_a_way_as_json(tmp_path: Path, text: str) -> None:
+def test_a_fleet_survives_a_round_trip_through_json(tmp_path: Path, text: str) -> None:
     fleet = loaded(tmp_path, text)
     assert Fleet.model_validate_json(fleet.model_dump_json()) == fleet
 
 
-def test_no_gate_is_a_list_without_any(tmp_path: Path) -> None:
+def test_an_empty_list_of_gates_means_no_gates(tmp_path: Path) -> None:
     assert loaded(tmp_path, f"{SITES}\ngates: []").gates == ()
 
 

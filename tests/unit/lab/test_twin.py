@@ -33,7 +33,7 @@ def written(twin: Twin, folder: Path) -> str:
     return "".join(path.read_text() for path in sorted((folder / "twin").rglob("*.yaml")))
 
 
-def test_names_and_places_stay(tmp_path: Path) -> None:
+def test_the_twin_has_the_names_macs_and_addresses_of_the_real_stack(tmp_path: Path) -> None:
     twin = a_stack(tmp_path)
     hosts = twin.install_config["platform"]["baremetal"]["hosts"]
     real = yaml.safe_load((STACKS / "example" / "install-config.yaml").read_text())

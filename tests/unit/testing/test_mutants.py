@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from testing import mutants
+from testing.checkout import ROOT
 from testing.mutants import Row
 
 ROW = Row(file="room/code.py", old="a < b", new="a > b", test="tests/test_code.py::test_a")
@@ -59,6 +60,13 @@ def test_rows_are_chosen_by_a_part_of_their_files_path() -> None:
 def test_a_row_that_is_listed_twice_is_named_once() -> None:
     (fault,) = mutants.doubles([ROW, changed(new="a == b"), changed(test="another.py")])
     assert str(fault) == "room/code.py: a < b: is listed 2 times. Fix: remove the others"
+
+
+def test_each_row_of_the_list_still_changes_its_file() -> None:
+    rows = mutants.rows_in((ROOT / mutants.LIST).read_text())
+    assert rows
+    for row in rows:
+        mutants.mutated((ROOT / row.file).read_text(), row)
 
 
 def test_a_fault_is_in_the_copy_while_its_test_runs_and_not_after(copy: Path) -> None:

@@ -28,7 +28,7 @@ ROW = {"diagnosticEvent": {"urn": HOST["urn"], "message": "boots", "color": "raw
 
 
 @pytest.mark.parametrize("error", [EngineError("backend is away"), UnreachableError("git is away")])
-def test_what_may_mend_itself_is_tried_again_for_minutes(error: OkdBaremetalError) -> None:
+def test_a_transient_failure_is_retried_for_minutes(error: OkdBaremetalError) -> None:
     assert [failure_of(error, attempt).non_retryable for attempt in (1, ATTEMPTS - 1, ATTEMPTS)] == [
         False,
         False,
@@ -37,7 +37,7 @@ def test_what_may_mend_itself_is_tried_again_for_minutes(error: OkdBaremetalErro
 
 
 @pytest.mark.parametrize("error", [StoppedError("no disk"), ConfigError(Fault("a", "is wrong", "mend it"))])
-def test_what_only_a_person_mends_waits_for_one(error: OkdBaremetalError) -> None:
+def test_a_failure_that_needs_a_person_is_not_retried(error: OkdBaremetalError) -> None:
     failure = failure_of(error, 1)
     assert (failure.message, failure.type, failure.non_retryable) == (str(error), type(error).__name__, True)
 
@@ -94,7 +94,7 @@ def test_the_result_is_that_of_the_work(worker: Worker) -> None:
 
 
 @needs_root
-def test_an_attempt_tells_the_latest_row_with_each_heartbeat(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_heartbeat_carries_the_latest_progress_row(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(activities, "BEAT_S", 0)
     environment, told = attempt(1), asyncio.Event()
     environment.on_heartbeat = lambda row: told.set() if row == "okd-master-0: boots" else None
@@ -142,7 +142,7 @@ def test_the_next_workflow_begins_from_the_start(worker: Worker) -> None:
 
 
 @needs_root
-def test_who_cancels_interrupts_pulumi_and_waits_for_its_end(worker: Worker) -> None:
+def test_cancelling_interrupts_pulumi_and_waits_for_its_end(worker: Worker) -> None:
     async def scenario() -> None:
         environment = attempt(1)
         running = worker.up(environment)

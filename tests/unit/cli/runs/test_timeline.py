@@ -46,7 +46,7 @@ def test_the_lines_of_progress_of_a_step_are_one_span() -> None:
     assert timelines_of(entries_in(lines)) == [Timeline("m0", spans)]
 
 
-def test_nothing_is_drawn_between_two_works_on_a_machine() -> None:
+def test_idle_time_between_two_operations_on_a_machine_is_left_blank() -> None:
     lines = [
         line(0, "create", "m0", Event.BEGIN),
         line(2, "create", "m0", Event.END),

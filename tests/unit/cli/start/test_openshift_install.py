@@ -44,7 +44,9 @@ def test_without_it_nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.param('test "$1" = coreos && echo "{}"; exit 0', id="no-architectures"),
     ],
 )
-def test_what_it_does_not_tell_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+def test_unreadable_output_of_openshift_install_gives_an_empty_release(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str
+) -> None:
     on_path(tmp_path, script, monkeypatch)
     assert release() == Release()
 

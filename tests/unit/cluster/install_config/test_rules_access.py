@@ -115,7 +115,7 @@ RELEASE = "registry.lab.test/okd/scos-release"
         pytest.param(put(imageContentSources=[{"source": RELEASE, "mirrors": [RELEASE]}]), id="old-mirror"),
     ],
 )
-def test_accepts(change: Change) -> None:
+def test_a_valid_setting_is_accepted(change: Change) -> None:
     fine(change)
 
 
@@ -291,7 +291,7 @@ def test_accepts(change: Change) -> None:
         ),
     ],
 )
-def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
+def test_an_invalid_setting_is_refused(change: Change, starts: tuple[str, ...]) -> None:
     refused(change, *starts)
 
 

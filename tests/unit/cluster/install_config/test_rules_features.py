@@ -89,7 +89,7 @@ STREAM = put(osImageStream="rhel-10")
         pytest.param(put(cpuPartitioningMode="None"), id="cpu-partitioning-none"),
     ],
 )
-def test_accepts(change: Change) -> None:
+def test_a_valid_setting_is_accepted(change: Change) -> None:
     fine(change)
 
 
@@ -213,7 +213,7 @@ def test_accepts(change: Change) -> None:
         ),
     ],
 )
-def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
+def test_an_invalid_setting_is_refused(change: Change, starts: tuple[str, ...]) -> None:
     refused(change, *starts)
 
 

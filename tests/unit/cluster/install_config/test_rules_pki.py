@@ -29,7 +29,7 @@ def rsa(size: int) -> Change:
         ),
     ],
 )
-def test_accepts(change: Change) -> None:
+def test_a_valid_setting_is_accepted(change: Change) -> None:
     fine(change)
 
 
@@ -72,5 +72,5 @@ def test_accepts(change: Change) -> None:
         ),
     ],
 )
-def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
+def test_an_invalid_setting_is_refused(change: Change, starts: tuple[str, ...]) -> None:
     refused(change, *starts)

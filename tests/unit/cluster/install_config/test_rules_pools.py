@@ -104,7 +104,7 @@ DATA = data("data")
         pytest.param(lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/sda"}), id="bootstrap-in-place"),
     ],
 )
-def test_accepts(change: Change) -> None:
+def test_a_valid_setting_is_accepted(change: Change) -> None:
     fine(change)
 
 
@@ -336,7 +336,7 @@ def test_accepts(change: Change) -> None:
         ),
     ],
 )
-def test_refuses(change: Change, starts: tuple[str, ...]) -> None:
+def test_an_invalid_setting_is_refused(change: Change, starts: tuple[str, ...]) -> None:
     refused(change, *starts)
 
 

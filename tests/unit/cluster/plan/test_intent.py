@@ -379,5 +379,5 @@ def test_the_boot_mac_is_that_of_the_machine_network_if_there_is_no_other(mode: 
     assert [str(each) for each in intent.hosts[0].addresses] == expected
 
 
-def test_every_way_to_an_intent_gives_the_same_one(files: Files) -> None:
+def test_reading_from_a_file_or_from_values_gives_the_same_intent(files: Files) -> None:
     assert files.intent(as_it_is) == intent_with(as_it_is) == plans.intent()

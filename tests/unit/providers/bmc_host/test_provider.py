@@ -355,7 +355,7 @@ class TestInUse:
             yield
 
     @pytest.mark.parametrize("act", CHANGES)
-    def test_it_is_not_even_asked(self, act: Callable[[BmcHostProvider], object]) -> None:
+    def test_a_bmc_that_another_run_uses_gets_no_request(self, act: Callable[[BmcHostProvider], object]) -> None:
         with pytest.raises(BusyError, match="another run has worked on it"):
             act(BmcHostProvider())
 

@@ -95,14 +95,14 @@ class TestInUse:
         with lock.held("http://127.0.0.1:1/redfish/v1/Systems/w0"):
             yield
 
-    def test_it_is_not_even_asked(self) -> None:
+    def test_a_bmc_that_another_run_uses_gets_no_request(self) -> None:
         with pytest.raises(ProvisioningError) as caught:
             HostProvisioningProvider().create(ROLE)
         first, second = str(caught.value).splitlines()[1:3]
         assert first.startswith("  w0: http://127.0.0.1:1/redfish/v1/Systems/w0: another run has worked on it")
         assert "connection refused" in second, "the others are"
 
-    def test_a_refresh_does_not_ask_it_either(self) -> None:
+    def test_a_refresh_sends_nothing_to_a_bmc_that_another_run_uses(self) -> None:
         with running(Options(tls=False)) as fleet, lock.held(f"{fleet.base(0)}/redfish/v1/Systems/1"):
             bmc = {"address": fleet.address(0), "username": "admin"}
             state = {**INSTALLED, "hosts": {"w0": {**host("w0"), "bmc": bmc}}}
@@ -189,7 +189,7 @@ class TestOutOfEtcd:
             updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, api_vip="127.0.0.1")
         assert rollouts.targets == []
 
-    def test_a_line_that_took_effect_asks_nobody(self, rollouts: Rollouts, payload: Path) -> None:
+    def test_a_reinstall_line_that_took_effect_needs_no_api(self, rollouts: Rollouts, payload: Path) -> None:
         outs = updated({**INSTALLED, **self.CHANGES}, **self.CHANGES)
         assert outs["installed"].keys() == {"w0", "w1"}
         assert rollouts.targets == []

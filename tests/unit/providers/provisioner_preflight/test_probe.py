@@ -95,12 +95,12 @@ class TestDigest:
 class TestFree:
     """The room for a folder that libvirt will make."""
 
-    def test_it_is_that_of_the_nearest_folder_that_exists(self, probe: LocalProbe, tmp_path: Path) -> None:
+    def test_free_space_is_that_of_the_nearest_folder_that_exists(self, probe: LocalProbe, tmp_path: Path) -> None:
         free = probe.free(tmp_path / "pools" / "okd")
         assert abs(free - shutil.disk_usage(tmp_path).free) < 2**30, "other processes write, too"
         assert not (tmp_path / "pools").exists()
 
-    def test_a_file_in_the_way_is_named(self, probe: LocalProbe, tmp_path: Path) -> None:
+    def test_a_file_where_a_folder_is_wanted_is_named(self, probe: LocalProbe, tmp_path: Path) -> None:
         (tmp_path / "pools").write_text("a file")
         with pytest.raises(NotADirectoryError) as caught:
             probe.free(tmp_path / "pools" / "okd")

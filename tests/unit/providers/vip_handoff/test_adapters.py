@@ -55,7 +55,7 @@ def test_the_figures_of_all_clients_are_one_output() -> None:
     }
 
 
-def test_without_a_gap_there_is_no_time_of_it() -> None:
+def test_without_a_gap_its_start_time_is_none() -> None:
     figures = VipClients((client(NOTHING, NOTHING),)).figures(1000.0)
     assert (figures["gap_ms"], figures["gap_at_s"]) == (0, None)
 

@@ -49,7 +49,7 @@ def test_drives_of_the_manager_are_not_read_if_the_system_has_one(it: OneBmc) ->
     assert f"GET {SYSTEM}/VirtualMedia/Cd" in it.lines
 
 
-def test_without_a_drive_the_error_is_that_of_up_and_takes_no_further_request(it: OneBmc) -> None:
+def test_without_a_drive_the_probe_fails_as_up_does_with_no_more_requests(it: OneBmc) -> None:
     it.says(f"GET {MANAGER}/VirtualMedia$", Members=[])
     with pytest.raises(BmcRefusedError, match="no virtual CD drive"):
         probe(it).virtual_cd()

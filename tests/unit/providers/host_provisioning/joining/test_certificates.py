@@ -75,7 +75,9 @@ class TestWhatAKubeletSends:
             ),
         ],
     )
-    def test_it_is_approved(self, request_: dict[str, Any], addresses: list[str]) -> None:
+    def test_a_request_as_a_kubelet_sends_it_is_approved(
+        self, request_: dict[str, Any], addresses: list[str]
+    ) -> None:
         assert refusal_of(request_, addresses) is None
 
 

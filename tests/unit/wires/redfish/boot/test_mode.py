@@ -225,7 +225,7 @@ BY_JOBS = ("dell", "dell_r750", "dell4", "dell5", "dell10")
 """Whose firmware applies a change at its next start."""
 
 
-def test_every_vendor_has_its_end() -> None:
+def test_every_vendor_has_an_expected_secure_boot_result() -> None:
     assert sorted(SECURELY) == sorted(VENDORS)
 
 

@@ -42,7 +42,7 @@ def test_a_part_of_a_path_that_no_bmc_has_by_its_model_is_replaced(part: str) ->
     assert Pseudonyms([]).path(f"/redfish/v1/Systems/{part}") == "/redfish/v1/Systems/masked-1"
 
 
-def test_a_part_that_repeats_what_identifies_the_machine_is_replaced_though_its_words_are_known() -> None:
+def test_a_known_path_part_is_masked_if_it_identifies_the_machine() -> None:
     assert Pseudonyms([{"AssetTag": "X"}], "sys-lab").path("Systems/1") == "Systems/1"
     assert Pseudonyms([{"SerialNumber": "R2-XCC-I7Q"}]).path("Systems/R2-XCC-I7Q") == "Systems/masked-1"
 
@@ -89,7 +89,7 @@ def test_a_login_and_an_address_are_in_no_text() -> None:
     assert masked({"Model": "R750 of j.doe"}, "j.doe") == {"Model": "R750 of masked-1"}
 
 
-def test_a_uuid_that_many_machines_share_stays_and_others_are_the_same_in_both_cases() -> None:
+def test_a_shared_uuid_stays_and_a_unique_one_is_masked_in_either_case() -> None:
     shared = "03000200-0400-0500-0006-000700080009"
     own = "4c4c4544-0042-3510-8059-b4c04f4b4b33"
     places = Pseudonyms([])
@@ -126,7 +126,7 @@ def test_a_value_is_kept_if_its_name_and_its_form_are_listed(name: str, value: A
     assert masked({name: value}).get(name, "absent") == shown
 
 
-def test_the_names_of_actions_and_vendors_stay_and_those_of_other_properties_do_not() -> None:
+def test_names_of_actions_and_vendors_stay_and_unknown_names_are_removed() -> None:
     document = {
         "Actions": {"#VirtualMedia.InsertMedia": {"target": "/redfish/v1/x"}, "#a b": {}},
         "Oem": {"Ami": {}, "CZJ12345AB": {}, "Contoso": {"CZJ": {"Model": "x"}, "VirtualMediaConfig": {"Key": "x"}}},

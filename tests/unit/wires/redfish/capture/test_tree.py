@@ -43,7 +43,7 @@ def captured(folder: Path, vendor: str, **state: Any) -> str:
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_a_server_is_installed_and_released_through_the_capture_of_every_vendor(tmp_path: Path, vendor: str) -> None:
+def test_a_server_is_installed_and_released_from_each_vendors_capture(tmp_path: Path, vendor: str) -> None:
     # A BMC of AMI's lists no drives before virtual media is switched on.
     with server(tmp_path, captured(tmp_path, vendor, media_enabled=True)) as it:
         it.uuid = UUID
@@ -130,9 +130,7 @@ def test_the_same_value_has_the_same_pseudonym_everywhere(it: OneBmc) -> None:
     assert resources["/redfish/v1"]["body"]["UUID"] == resources[SYSTEM]["body"]["UUID"] == UUID
 
 
-def test_a_path_with_a_serial_or_a_name_of_the_site_is_whole_after_it_was_replaced(
-    tmp_path: Path, it: OneBmc
-) -> None:
+def test_links_work_after_identifying_parts_of_paths_are_masked(tmp_path: Path, it: OneBmc) -> None:
     path, manager = "/redfish/v1/Systems/WZP23450ABC", "/redfish/v1/Managers/rack7-acme"
     links = {"Links": {"ManagedBy": [{"@odata.id": f"{manager}/"}]}, "SerialNumber": "WZP23450ABC", "UUID": None}
     target = {"target": f"{path}/Actions/ComputerSystem.Reset"}

@@ -134,13 +134,13 @@ def test_any_certificate_is_taken_where_none_is_to_be_verified(tls: Fleet) -> No
     assert power_of(tls, verify=False, fingerprint="ab" * 32) is Power.OFF
 
 
-def test_an_answer_that_goes_on_and_on_is_left(it: OneBmc) -> None:
+def test_an_answer_over_the_size_limit_is_an_error(it: OneBmc) -> None:
     it.fleet.fault(Fault("GET", "huge"))
     with pytest.raises(BmcRefusedError, match="its answer is longer than 100 KiB"):
         power_of(it.fleet, Limits(body_bytes=100 * 1024))
 
 
-def test_an_answer_that_trickles_is_left_at_its_limit(it: OneBmc) -> None:
+def test_an_answer_over_the_time_limit_is_a_transient_error(it: OneBmc) -> None:
     it.fleet.fault(Fault("GET", "drip", every_s=0.005))
     with pytest.raises(BmcTransientError, match=r"no complete answer within 0\.2 s"):
         power_of(it.fleet, Limits(answer_s=0.2))
