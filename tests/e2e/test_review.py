@@ -420,7 +420,7 @@ def test_the_command_makes_the_preview_that_it_reviews(stacks: dict[str, Project
     judged = project.review("--policy", "backend", "consent")
     assert judged.returncode == 4
     assert "  - the backend is `file:///" in judged.stdout
-    assert "  - reinstall.okd-master-0: nobody can tell when it was written: " in judged.stdout
+    assert "  - reinstall.okd-master-0: it is unknown when it was written: " in judged.stdout
     project.set(reinstall={"okd-master-0": "another"})
     refused = project.review()
     assert (refused.returncode, refused.stdout) == (2, "")
