@@ -38,6 +38,7 @@ _PAIR = re.compile(r"""(?:"(?P<quoted>[^"\\]*+)"|(?<![\w-])(?P<bare>[\w-]++)(?:\
 """The name of a property up to its value, which may be quoted within a quoted text."""
 _VALUE = re.compile(re.escape(MASK) + r"""|[{\[].*+|\\++"[^"]*+"?+|"(?:[^"\\]|\\.)*+"?+|'[^']*+'?+|\S*+""", re.S)
 """A value; all that follows if it is an object or a list, since its end cannot be found in a text that is cut off."""
+_QUOTED_VALUE = re.compile(r':\s*+"([^"\\]*+)"')
 _REST_OF_LINE = re.compile(r"[^\n]*+")
 _URL_LOGIN = re.compile(r"(://)[^/\s:@]*+:([^/\s@]++)@")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*+[A-Za-z]|[()][A-Z0-9])")
@@ -76,6 +77,13 @@ class Secrets:
     def learn_document(self, document: Any) -> None:
         """Mask from now on what is secret in a document."""
         self.learn(*_secrets_in(document))
+
+    def learn_text(self, text: str) -> None:
+        """Mask from now on the values of the secret properties in a text that no parser accepts."""
+        for line in text.splitlines():
+            for start, end in _values_in(line, _TEXT_KEYS):
+                value = line[start:end].strip("\"',")
+                self.learn(*_with_passwords((value, *_QUOTED_VALUE.findall(value))))
 
     def mask(self, text: str) -> str:
         """Return the text with these values masked."""
@@ -123,14 +131,21 @@ def mask_pairs(text: str, keys: re.Pattern[str] = _TEXT_KEYS) -> str:
         keys: The names of these properties.
     """
     parts, done = list[str](), 0
+    for start, end in _values_in(text, keys):
+        parts += text[done:start], MASK
+        done = end
+    return "".join((*parts, text[done:]))
+
+
+def _values_in(text: str, keys: re.Pattern[str]) -> Iterator[tuple[int, int]]:
+    """Yield where the value of each such property begins and ends."""
+    done = 0
     for pair in _PAIR.finditer(text):
         name = pair["quoted"] or pair["bare"] or ""
         if pair.start() >= done and keys.search(name):
-            value = _REST_OF_LINE if "authorization" in name.lower() else _VALUE
-            parts += text[done : pair.end()], MASK
-            found = value.match(text, pair.end())
-            done = found.end() if found else pair.end()
-    return "".join((*parts, text[done:]))
+            value = (_REST_OF_LINE if "authorization" in name.lower() else _VALUE).match(text, pair.end())
+            done = value.end() if value else pair.end()
+            yield pair.end(), done
 
 
 def mask_lines(text: str) -> list[str]:

@@ -1,5 +1,7 @@
 """The archive of `gather`: parts that are collected one by one, and an index of what is there, or why not."""
 
+import errno
+import os
 import shutil
 import sys
 import tarfile
@@ -65,12 +67,14 @@ class Bundle:
         """Write the archive, which only its owner can read, and return the number of its files.
 
         Raises:
-            ConfigError: `out` cannot be written.
+            ConfigError: `out` exists already, or cannot be written.
         """
         rows = "".join(f"| {part} | {what.translate(_CELL)} |\n" for part, what in self._rows)
         self.add(INDEX, f"# {self.title}\n\n| part | what is there, or why it is not |\n|---|---|\n{rows}")
         files = sorted(path for path in self._folder.rglob("*") if path.is_file())
         try:
+            if out.is_symlink() or out.exists():  # since gathering began
+                raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
             with replaced(out) as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
                 for path in files:
                     archive.add(path, str(Path(out.name.partition(".tar")[0]) / path.relative_to(self._folder)))

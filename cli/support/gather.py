@@ -20,7 +20,7 @@ from base.masking import MASK, mask_document, texts_in
 from base.yaml_text import parse_yaml, yaml_of
 from cli.bmc import tree_of
 from cli.inspect.render import complete_intent
-from cli.shared.command import ArgumentParser, Command, add_stack
+from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cli.shared.stack_options import pulumi, stack_options
 from cli.shared.version import version
@@ -44,7 +44,7 @@ LIBRARIES = ("pulumi", "sushy", "pydantic")
 TOOL_S = 10
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     what = "the archive (default: gather-STACK-TIME.tar.gz)"
     parser.add_argument("--out", type=Path, metavar="FILE", help=what)
@@ -90,15 +90,17 @@ class Parts:
 
     def secrets(self, bundle: Bundle) -> str:
         """Learn the values that no file of the archive may have. This comes first."""
-        secrets = bundle.secrets
-        secrets.learn_document(read_yaml(install_config(self.stack)))
-        secrets.learn_document(read_options(stack_file(self.stack)))
-        for name in ("auth/kubeadmin-password", "auth/kubeconfig"):
-            path = payload_folder(self.stack) / name
-            if path.exists():
-                text = path.read_text(errors="replace")
-                secrets.learn(*(text.split() if "password" in name else ()))
-                secrets.learn_document(parse_yaml(text))
+        auth = payload_folder(self.stack) / "auth"
+        password = auth / "kubeadmin-password"
+        files = (install_config(self.stack), stack_file(self.stack), auth / "kubeconfig", password)
+        texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in files if path.exists()}
+        bundle.secrets.learn(*texts.pop(password, "").split())
+        for text in texts.values():
+            # A file that is refused may be why a report is written.
+            try:
+                bundle.secrets.learn_document(parse_yaml(text))
+            except ConfigError:
+                bundle.secrets.learn_text(text)
         return "passwords, pull secret and keys are masked in all files"
 
     def encrypted(self, bundle: Bundle) -> str:

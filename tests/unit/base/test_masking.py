@@ -48,6 +48,13 @@ def test_secrets_are_masked(line: str) -> None:
     assert "[masked]" in masked
 
 
+def test_a_text_that_no_parser_accepts_has_its_secrets_learned() -> None:
+    auth = base64.b64encode(b"user:of-the-registry").decode()
+    secrets = Secrets()
+    secrets.learn_text(f'a: [\npassword: "of-a-bmc"\n  {{"auths": {{"quay.io": {{"auth": "{auth}"}}}}\nname: m0\n')
+    assert secrets.mask(f"of-a-bmc {auth} of-the-registry m0") == "[masked] [masked] [masked] m0"
+
+
 def test_pem_block_becomes_one_word() -> None:
     text = f"key follows -----BEGIN EC PRIVATE KEY-----\r\n{SECRET}\r\n-----END EC PRIVATE KEY-----\r\nlogin:"
     assert mask_lines(text) == ["key follows [masked]", "login:"]

@@ -90,6 +90,15 @@ def row(index: str, part: str) -> str:
     return line.removeprefix(f"| {part} | ").removesuffix(" |")
 
 
+def test_the_secrets_of_a_refused_install_config_are_masked_too(project: Site) -> None:
+    file = project.folder / FILE
+    file.write_text(f"{file.read_text()}baseDomain: there.twice\n")
+    _, files = gathered(project)
+    assert "a duplicate key" in row(files["index.md"], "inputs")
+    assert files[LOG]
+    assert [secret for secret in SECRETS for text in files.values() if secret in text] == []
+
+
 def test_the_archive_has_what_is_reachable_and_says_why_the_rest_is_not(project: Site) -> None:
     done, files = gathered(project)
     assert (done.returncode, done.stdout) == (
