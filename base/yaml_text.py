@@ -58,9 +58,7 @@ def _parsed(text: str | bytes, parse: Callable[[], _T]) -> _T:
     try:
         _check_size(text)
         return parse()
-    except yaml.YAMLError as error:
-        raise ConfigError(_fault(error)) from None
-    except (ValueError, LookupError) as error:  # odd scalars: `0x_`, `!!bool x`
+    except (yaml.YAMLError, ValueError, LookupError) as error:  # the latter two by odd scalars: `0x_`, `!!bool x`
         raise ConfigError(_fault(error)) from None
 
 
@@ -98,8 +96,10 @@ def _check_size(text: str | bytes) -> None:
 def _fault(where: Any, why: str = "", fix: str = "") -> Fault:
     """Return the fault at a place of the text, without the parser's own message, which may quote a secret."""
     match where:
+        case yaml.composer.ComposerError(context=None):
+            why, fix = "an undefined anchor", "define it, or remove the alias"
         case yaml.composer.ComposerError():
-            why, fix = "a second document, or an undefined anchor", "keep one document"
+            why, fix = "a second document", "keep one document"
         case _DuplicateKeyError():
             why, fix = "a duplicate key", "keep one of the two"
         case yaml.constructor.ConstructorError():

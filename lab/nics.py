@@ -138,9 +138,11 @@ def _addressed(host: PlannedHost, plan: Intent) -> Iterator[Mapping[str, Any]]:
     A VLAN has the MAC of the interface below it, so a reservation fits both: untagged interfaces come first.
     """
     elsewhere = _boot_card(host, plan) if provisioning_bridge(plan) else None
-    interfaces = [card for card in _interfaces(host.network_config) if card.get("name") != elsewhere]
+    interfaces = [interface for interface in _interfaces(host.network_config) if interface.get("name") != elsewhere]
     own = {*host.addresses}
-    yield from (card for card in interfaces if own & {*static_addresses({"interfaces": [card]}, host.boot_mac)})
+    yield from (
+        interface for interface in interfaces if own & {*static_addresses({"interfaces": [interface]}, host.boot_mac)}
+    )
     yield from sorted(filter(_is_automatic, interfaces), key=lambda interface: interface.get("type") == "vlan")
 
 

@@ -14,9 +14,8 @@ from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
 
-import yaml
-
-from cluster.files import read_text
+from base.yaml_text import yaml_of
+from cluster.files import read_yaml
 from cluster.known_options import SECRETS
 from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
@@ -78,8 +77,8 @@ class Twin:
         """Write the files in place of the stack's own, below `stacks`."""
         config = {f"okd-baremetal:{name}": value for name, value in self.options.items()}
         (stacks / self.stack).mkdir(parents=True, exist_ok=True)
-        (stacks / self.stack / "install-config.yaml").write_text(_yaml(self.install_config))
-        (stacks / f"Pulumi.{self.stack}.yaml").write_text(_yaml({"config": config}))
+        (stacks / self.stack / "install-config.yaml").write_text(yaml_of(self.install_config))
+        (stacks / f"Pulumi.{self.stack}.yaml").write_text(yaml_of({"config": config}))
 
     def with_compute(self, count: int) -> "Twin":
         """Return the twin with `count` servers of compute; the rest of them are spares."""
@@ -103,7 +102,7 @@ def make_twin(stack: str, stacks: Path) -> Twin:
     options = read_stack_file(stacks / f"Pulumi.{stack}.yaml")
     own = {host.name for host in load_intent(path, {}).hosts if host.addresses}
     intent, samples = with_samples(load_intent(path, options))
-    config: dict[str, Any] = yaml.safe_load(read_text(path))
+    config: dict[str, Any] = read_yaml(path)
     adapted = _options(intent, options, own)
     made_up = {option.where: value for option, value in samples.items() if option.version}
     consents = options.get("consent", {})
@@ -181,7 +180,3 @@ def _adapt_host(host: dict[str, Any]) -> list[str]:
     if hints:
         host["rootDeviceHints"] = hints
     return [f"{host['name']}: rootDeviceHints.{difference}" for difference in replaced]
-
-
-def _yaml(document: Mapping[str, Any]) -> str:
-    return yaml.safe_dump(document, sort_keys=False, allow_unicode=True)

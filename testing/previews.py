@@ -17,6 +17,7 @@ from typing import Any
 
 import yaml
 
+from review.preview import UNKNOWN
 from testing import plans
 from testing.checkout import copy_program
 from testing.command_line import run
@@ -28,7 +29,6 @@ INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
 LOGIN = "okd-master-0"
 PULL_SECRET = '{"auths": {"registry.example.com": {"auth": "b3B0aW9uOm9ubHk="}}}'
 """The pull secret of the stack's options, which no resource reads."""
-UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"  # the engine's mark of a value that a preview cannot know
 KNOWN = "11111111-1111-4111-8111-111111111111"
 
 

@@ -11,13 +11,13 @@ import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import yaml
 from pydantic import SecretBytes, SecretStr
 
 from assets.contract import UNITS
 from assets.ignition import SPEC, Config, File, Unit, User, pack
 from assets.services import pull_secret
 from base.files import write_private
+from base.yaml_text import yaml_of
 from cluster.install_config import InstallConfig
 from cluster.plan import Intent, Role
 from cluster.values.role import BOOTSTRAP, MachineRole
@@ -171,10 +171,10 @@ def _router(profile: Profile, certificate: Pair) -> MachineParts:
 def _cluster_config(config: InstallConfig) -> str:
     """Return the ConfigMap with the cluster's install-config, without secrets."""
     fields = {"base_domain", "metadata", "control_plane", "compute", "networking", "fips"}
-    text = yaml.safe_dump(config.model_dump(mode="json", by_alias=True, include=fields))
+    text = yaml_of(config.model_dump(mode="json", by_alias=True, include=fields))
     metadata = {"name": "cluster-config-v1", "namespace": "kube-system"}
     config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"install-config": text}}
-    return yaml.safe_dump(config_map)
+    return yaml_of(config_map)
 
 
 def _encapsulated(name: str) -> File:

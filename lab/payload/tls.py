@@ -4,10 +4,10 @@ import base64
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
-import yaml
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
+from base.yaml_text import yaml_of
 from cluster.values.address import Network
 from testing.certificates import Authority, Pair
 
@@ -102,7 +102,7 @@ def _kubeconfig_of(cluster: dict[str, str], user: dict[str, str]) -> str:
         "contexts": [{"name": "user", "context": {"cluster": "okd", "user": "user"}}],
         "current-context": "user",
     }
-    return yaml.safe_dump(config)
+    return yaml_of(config)
 
 
 def _service_account() -> Pair:

@@ -13,8 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Thread
 
-import yaml
-
+from base.yaml_text import parse_yaml, yaml_of
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
@@ -22,6 +21,7 @@ from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Outcome, Stack
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from lab.twin import DEADLINES
+from providers.host_provisioning.installation.boot_procedures import VirtualCd
 from providers.vip_handoff.states import ENDS, State
 
 POWER_BUTTON = "guest-power-button.service"
@@ -78,11 +78,11 @@ class Faults:
         """Ask for a disk that one server does not have: it is not installed, and all other servers are."""
         path = self.stack.project / "stacks" / self.stack.name / "install-config.yaml"
         right = path.read_text()
-        config = yaml.safe_load(right)
+        config = parse_yaml(right)
         host = config["platform"]["baremetal"]["hosts"][0]
         host["rootDeviceHints"] = {"serialNumber": "NOT-THERE"}
         with self.report.step("no disk of one server fits its hints"):
-            path.write_text(yaml.safe_dump(config, sort_keys=False))
+            path.write_text(yaml_of(config))
             outcome = self.stack.try_run("up", "--yes", "--skip-preview")
             path.write_text(right)
             self._failed(outcome, f"{host['name']}: ")
@@ -151,7 +151,7 @@ class Faults:
         frozen = self.proofs.plan.compute[0].name
         self.stack.configure(deadlines={"host_s": FROZEN_HOST_S})
         with self.report.step("the VM ignores its power button, and a worker fails in the same update"):
-            outcome = self._up_with(rf"{frozen} .* installing from ISO", lambda _: self.provisioner.suspend(frozen))
+            outcome = self._up_with(rf"{frozen} .* {VirtualCd.step}", lambda _: self.provisioner.suspend(frozen))
             self._failed(outcome, frozen)
             self._vm_exists(runs=False)
             self.provisioner.resume(frozen)

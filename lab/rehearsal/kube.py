@@ -9,8 +9,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
-import yaml
-
+from cluster.files import read_yaml
 from lab.rehearsal.client import Client
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
@@ -67,7 +66,7 @@ class Operator:
     @classmethod
     def of(cls, kubeconfig: Path) -> "Operator":
         """Read the installer's kubeconfig."""
-        config = yaml.safe_load(kubeconfig.read_text())
+        config = read_yaml(kubeconfig)
         ca_pem = _text(config["clusters"][0]["cluster"]["certificate-authority-data"])
         user, tls = config["users"][0]["user"], ssl.create_default_context(cadata=ca_pem)
         with tempfile.NamedTemporaryFile("w", suffix=".pem") as pair:

@@ -251,7 +251,7 @@ def _prove_refusal(outcome: Outcome, report: Report) -> None:
 def _outcome(spec: ProvisionerPreflightSpec, case: Case) -> Outcome:
     with ExitStack() as faults:
         for cause in case.causes:
-            spec = spec.changed(**dict(faults.enter_context(cause(spec))))
+            spec = spec.changed(**faults.enter_context(cause(spec)))
         began = time.monotonic()
         result, _ = check_provisioner(spec, LocalProbe(lambda _: None, libvirt_s=case.libvirt_timeout_s))
         ms = (time.monotonic() - began) * 1000

@@ -41,8 +41,7 @@ def prioritized_over_servers() -> Iterator[None]:
     """Give this session the processor before the emulated servers, as if they had processors of their own.
 
     Linux weighs sessions against each other, and niceness only within one (sched(7), "The autogroup feature"); each
-    QEMU is a session. On a machine without that feature, libvirtd's niceness
-    has that effect.
+    QEMU is a session. On a machine without that feature, libvirtd's niceness has that effect.
     """
     _set_session_niceness("-10")
     try:

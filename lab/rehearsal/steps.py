@@ -26,6 +26,7 @@ from lab.rehearsal.report import Report, say
 from lab.rehearsal.stack import OnLine, Stack
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from payload.reading import payload_ca
+from providers.host_provisioning.installation.boot_procedures import VirtualCd
 from providers.host_provisioning.installation.engine import INSTALLED
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
@@ -37,8 +38,6 @@ EXPECTED_PREVIEW = {
     "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff",
 }
 """By stack: the changes to its resources in phase production."""
-FROM_ISO = "installing from ISO"
-"""Steps of an installation in the log."""
 BOOTED_BY = " s: booted by "
 PROOFS = {Balancer.CLUSTER: Proofs, Balancer.SITE: BalancerProofs}
 """By balancer: the proofs of which machine serves."""
@@ -198,7 +197,7 @@ class Rehearsal:
 
         def on_line(line: str, pid: int) -> None:
             watch(line, pid)
-            if FROM_ISO in line and self.writer.every_s < AT_REST_S and self.proofs.has_left_etcd():
+            if VirtualCd.step in line and self.writer.every_s < AT_REST_S and self.proofs.has_left_etcd():
                 self.writer.every_s = AT_REST_S
 
         self.stack.run("up", "--yes", "--skip-preview", on_line=on_line)

@@ -1,8 +1,8 @@
 """`python -m lab.site.emulator ARGUMENTS OF sushy-emulator`: sushy-emulator with a real server's UEFI HTTP boot.
 
-sushy-tools 2.2.0 inserts the ISO into a virtual CD drive instead. Here the server's own UEFI gets the ISO's
-URI as the option of its next boot only; edk2 gets an address by DHCP, fetches the ISO, and boots it from memory. The
-BMC shows the URI until a client sets another boot.
+sushy-tools 2.2.0 inserts the ISO into a virtual CD drive instead. Here the server's own UEFI gets the ISO's URI as
+the option of its next boot only; edk2 gets an address by DHCP, fetches the ISO, and boots it from memory. The BMC
+shows the URI until a client sets another boot.
 """
 
 import json

@@ -25,8 +25,8 @@ from wires.api.resources import ETCD
 NODES = ["okd-master-0", "okd-master-1", "okd-master-2"]
 UNTOUCHED: list[str] = []
 ASKED = ["status"]
-"""Words on the channel of a handoff that only asks, and of one that releases the VIP."""
 RELEASED = ["status", "release"]
+"""Words on the channel, by how far a handoff went: nothing sent, status asked, VIP released."""
 Measured = Callable[[str], None]
 
 
