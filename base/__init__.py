@@ -1,1 +1,1 @@
-"""What every package uses: faults and errors, models, the clock, locks, progress, and the log of a run."""
+"""What every room uses: faults, models, YAML, private files, masking, git, HTTP, clock, locks, and a run's log."""

@@ -81,14 +81,14 @@ class Wait:
         deadline_s: Seconds after which the wait ends without success.
         steady_s: Seconds for which nothing may be missing, without a break.
         poll_s: Seconds between two polls.
-        repeat_s: Seconds after which an unchanged report is repeated.
+        report_s: Seconds between two reports. None: the first poll and each change are reported, at once.
     """
 
     clock: Clock
     deadline_s: float
     steady_s: float = 0.0
     poll_s: float = 0.5
-    repeat_s: float = math.inf
+    report_s: float | None = None
 
     def until(
         self, check: Callable[[], str | None], report: Callable[[str, float], None] = lambda missing, left_s: None
@@ -97,7 +97,7 @@ class Wait:
 
         Args:
             check: Returns what is missing. None: nothing is.
-            report: Called with what is missing and the seconds left: at each change, and after `repeat_s` seconds.
+            report: Called with what is missing and the seconds left; see `report_s`.
 
         Returns:
             None; or, once the deadline has passed, what was missing last.
@@ -118,7 +118,7 @@ class Wait:
             if now >= deadline:
                 return last_missing or line
             # Compare `missing`, because `line` counts the seconds.
-            if missing != reported or now >= report_at:
+            if now >= report_at or (self.report_s is None and missing != reported):
                 report(line, deadline - now)
-                reported, report_at = missing, now + self.repeat_s
+                reported, report_at = missing, math.inf if self.report_s is None else now + self.report_s
             self.clock.sleep(self.poll_s)

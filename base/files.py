@@ -31,7 +31,7 @@ def replaced(path: Path, mode: int = PRIVATE) -> Iterator[IO[bytes]]:
 
 
 def write_private(path: Path, content: str | bytes, mode: int = PRIVATE) -> None:
-    """Write a file that nobody can read whom `mode` does not let, not even while it is being written.
+    """Write a file that only those can read whom `mode` lets, also while it is being written.
 
     Args:
         path: Its folder is made if it is missing.

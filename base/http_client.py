@@ -29,7 +29,8 @@ def pool_for(url: str, timeout_s: float) -> "PoolManager":
 
     server = parse_url(url)
     proxy = getproxies().get(server.scheme or "", "")
-    retries = Retry(connect=0, read=0)  # redirections only
+    # Redirections only: a server that asks to be asked again (Retry-After) may name hours.
+    retries = Retry(connect=0, read=0, other=0, respect_retry_after_header=False)
     if not proxy or proxy_bypass(server.netloc or ""):
         return PoolManager(timeout=timeout_s, retries=retries)
     address = proxy if "://" in proxy else f"http://{proxy}"

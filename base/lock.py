@@ -11,6 +11,7 @@ from typing import IO
 
 from base.clock import SYSTEM_CLOCK, Clock, Wait
 from base.errors import BusyError, LockError
+from base.files import PRIVATE_FOLDER
 
 
 @contextmanager
@@ -57,14 +58,14 @@ def _private_folder() -> Path:
     folder = folder_of(user)
     try:
         with suppress(FileExistsError):
-            folder.mkdir(mode=0o700)
+            folder.mkdir(mode=PRIVATE_FOLDER)
         # Not stat: another user may have put a link there. A folder that passes stays, since /tmp is sticky.
         status = folder.lstat()
     except OSError as error:
         fix = f"let user {user} create folders in {folder.parent}"
         raise LockError(f"cannot be made: {error.strerror}", where=str(folder), fix=fix) from None
-    mode = stat.filemode(status.st_mode)
-    if (mode, status.st_uid) != ("drwx------", user):
-        what = f"{mode} of user {status.st_uid}, instead of drwx------ of user {user}"
+    mode, wanted = stat.filemode(status.st_mode), stat.filemode(stat.S_IFDIR | PRIVATE_FOLDER)
+    if (mode, status.st_uid) != (wanted, user):
+        what = f"{mode} of user {status.st_uid}, instead of {wanted} of user {user}"
         raise LockError(what, where=str(folder), fix="when no run is in progress, remove it as root")
     return folder

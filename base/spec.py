@@ -67,10 +67,15 @@ def state_names(model: type[BaseModel]) -> dict[str, str]:
     return {name: field.alias or name for name, field in model.model_fields.items()}
 
 
+def marked_fields(model: type[BaseModel], mark: Mark) -> tuple[str, ...]:
+    """Return the fields with a mark."""
+    return tuple(name for name, field in model.model_fields.items() if mark in field.metadata)
+
+
 def marked(model: type[BaseModel], mark: Mark) -> tuple[str, ...]:
     """Return the names in Pulumi's state of the fields with a mark."""
     names = state_names(model)
-    return tuple(names[name] for name, field in model.model_fields.items() if mark in field.metadata)
+    return tuple(names[name] for name in marked_fields(model, mark))
 
 
 def secret_inputs(model: type[BaseModel]) -> tuple[str, ...]:

@@ -39,9 +39,9 @@ def keyfiles_of(network_config: Mapping[str, Any]) -> tuple[Keyfile, ...]:
     """
     nmstatectl = find_nmstatectl()
     for path, value in _scalars(network_config):
-        _judge(path, value)
+        _check(path, value)
     answer = _generated(nmstatectl, network_config)
-    _judge_rules(network_config)  # after the tool has validated the document's shape
+    _check_rules(network_config)  # after the tool has validated the document's shape
     try:
         found = [(str(name), str(text)) for name, text in parse_yaml(answer)["NetworkManager"]]
     except (ConfigError, TypeError, KeyError, ValueError):
@@ -69,7 +69,7 @@ def _scalars(value: object, path: str = "") -> Iterator[tuple[str, object]]:
         yield path, value
 
 
-def _judge(path: str, value: object) -> None:
+def _check(path: str, value: object) -> None:
     """Refuse a value that the tool accepts but writes wrongly."""
     if not isinstance(value, str):
         return
@@ -81,7 +81,7 @@ def _judge(path: str, value: object) -> None:
         raise BootMediaError(what, where=path, fix="write the name of that virtual function, such as eno1v0")
 
 
-def _judge_rules(network_config: Mapping[str, Any]) -> None:
+def _check_rules(network_config: Mapping[str, Any]) -> None:
     """Refuse a rule that fits several interfaces: nmstatectl would choose one of them at random."""
     interfaces = defaultdict[str, set[str]](set)
     for route in _entries(network_config, "routes"):

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BmcTimeoutError, BmcTransientError, ConfigError, Fault, one_line
 from base.yaml_text import yaml_of
-from cli.shared.command import ArgumentParser, Command, add_stack, add_stack_option
+from cli.shared.command import Command, add_stack, add_stack_option
 from cli.shared.command_line import EXIT_INVALID, EXIT_OK, install_config, table
 from cli.shared.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
@@ -54,16 +54,16 @@ DETAILS = {
 Columns = dict[str, Callable[[BmcReport], str]]
 
 
-def _add_cluster(parser: ArgumentParser) -> None:
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="INSTALL_CONFIG")
     add_stack_option(parser)
 
 
-def _add_one_host(parser: ArgumentParser) -> None:
+def _add_one_host(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", metavar="HOST", help="only this host")
 
 
-def _add_check(parser: ArgumentParser) -> None:
+def _add_check(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON in place of a table")
     _add_cluster(parser)
     _add_one_host(parser)
@@ -90,7 +90,7 @@ def check(options: argparse.Namespace) -> int:
     return EXIT_INVALID if any(row.stops for row in rows) else EXIT_OK
 
 
-def _add_consent(parser: ArgumentParser) -> None:
+def _add_consent(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     parser.add_argument("--write", action="store_true", help="also write them into stacks/Pulumi.STACK.yaml")
     _add_one_host(parser)
@@ -130,7 +130,7 @@ def consents_of(plan: BmcPlan, servers: Sequence[Server]) -> dict[str, str]:
     return {server.name: name for server, (name, _) in zip(servers, answers, strict=True) if name}
 
 
-def _add_capture(parser: ArgumentParser) -> None:
+def _add_capture(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--host", metavar="HOST", required=True, help="the host")
     parser.add_argument("--out", type=Path, metavar="DIR", required=True, help="a new or empty directory")
     _add_cluster(parser)

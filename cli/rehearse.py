@@ -4,13 +4,9 @@ import argparse
 import subprocess
 from pathlib import Path
 
-from cli.shared.command import ArgumentParser, Command, add_stack
+from cli.shared.command import Command, add_stack
 from cli.shared.command_line import PROGRAM, stack_file
 from cluster.options import read_options
-
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_stack(parser)
 
 
 def rehearse(options: argparse.Namespace) -> int:
@@ -26,4 +22,4 @@ def rehearse(options: argparse.Namespace) -> int:
     return subprocess.call(["make", "--no-print-directory", "-C", PROGRAM, "rehearsal", *wanted])  # noqa: S603, S607
 
 
-COMMAND = Command(rehearse, _add_arguments)
+COMMAND = Command(rehearse, add_stack)

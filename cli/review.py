@@ -9,7 +9,7 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from base.errors import ConfigError, Fault
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, EXIT_POLICY
 from cli.shared.option_history import written
 from cli.shared.stack_options import backend_url, run_pulumi
@@ -23,7 +23,7 @@ from review.preview import Preview, failures, read_preview
 RUN = "pulumi preview"
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="STACK", help="the stack")
     parser.add_argument("--preview", metavar="FILE", help="the output of `pulumi preview --json`; - for stdin")
     what = "check it against these policies, or against all"

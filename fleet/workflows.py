@@ -56,6 +56,7 @@ UPDATE_TIMEOUT = timedelta(hours=12)
 RETRY_POLICY = RetryPolicy(initial_interval=timedelta(seconds=2), maximum_interval=timedelta(minutes=2))
 """Without end, since each attempt first reads the state. What no retry can fix is raised as non-retryable."""
 
+NOTICE_ATTEMPT_TIMEOUT = timedelta(seconds=30)
 NOTICE_TIMEOUT = timedelta(hours=1)
 """A notice that could not be sent for this long is dropped."""
 
@@ -225,7 +226,7 @@ class NoticeWorkflow:
         await workflow.execute_activity(
             NOTIFY,
             notice,
-            start_to_close_timeout=HEARTBEAT_TIMEOUT,
+            start_to_close_timeout=NOTICE_ATTEMPT_TIMEOUT,
             schedule_to_close_timeout=NOTICE_TIMEOUT,
             retry_policy=RETRY_POLICY,
         )

@@ -19,8 +19,6 @@ class Rollout:
 
     spec: HostProvisioningSpec
     plan: InstallationPlan
-    changes_iso: bool
-    """Whether something changes that goes into the boot ISO."""
 
 
 def wipes(preview: Preview) -> dict[str, str]:
@@ -100,7 +98,7 @@ def compared(preview: Preview) -> list[str]:
 
 def untouched(preview: Preview) -> list[str]:
     """Return the installed servers that a change does not reach, because nothing is written to them any more."""
-    untouched_hosts = (rollout.plan.untouched for rollout in _rollouts(preview) if rollout.changes_iso)
+    untouched_hosts = (rollout.plan.untouched for rollout in _rollouts(preview) if rollout.plan.changes_iso)
     return sorted(host for hosts in untouched_hosts for host in hosts)
 
 
@@ -111,9 +109,7 @@ def _rollouts(preview: Preview) -> Iterator[Rollout]:
 
 
 def _rollout(change: Change[HostProvisioningSpec]) -> Rollout:
-    old, new = change.old, change.spec
-    plan = InstallationPlan.of(old, change.recorded(HostProvisioningOuts), new)
-    return Rollout(new, plan, changes_iso=old is not None and old.into_iso != new.into_iso)
+    return Rollout(change.spec, InstallationPlan.of(change.old, change.recorded(HostProvisioningOuts), change.spec))
 
 
 def _exchanged(preview: Preview) -> list[str]:

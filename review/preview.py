@@ -89,6 +89,8 @@ class Preview:
 
     steps: tuple[Step, ...]
     options: Values
+    _changes: dict[type[Spec], tuple[Change[Any], ...]] = field(default_factory=dict, compare=False, repr=False)
+    """What `of` has returned: many sentences ask for the same kind."""
 
     def of(self, kind: type[S]) -> tuple[Change[S], ...]:
         """Return the changes of the resources whose inputs are of a class, as `BmcHostSpec` for a `BmcHost`.
@@ -96,8 +98,10 @@ class Preview:
         Raises:
             ValidationError: The preview was made by another release, whose inputs differ.
         """
-        name = kind.__name__.removesuffix("Spec")
-        return tuple(_change(kind, step) for step in self.steps if step.kind == name)
+        if kind not in self._changes:
+            name = kind.__name__.removesuffix("Spec")
+            self._changes[kind] = tuple(_change(kind, step) for step in self.steps if step.kind == name)
+        return self._changes[kind]
 
     @property
     def digest(self) -> str:
@@ -181,7 +185,9 @@ def _spec(kind: type[S], values: Values) -> S:
         if get_origin(kind.model_fields[name].annotation) is dict
     }:
         members = {} if given[name] in (SECRET, UNKNOWN) else given[name]
-        given[name] = {key: value for key, value in members.items() if UNKNOWN not in json.dumps(value)}
+        if isinstance(members, dict):
+            members = {key: value for key, value in members.items() if UNKNOWN not in json.dumps(value)}
+        given[name] = members
     return kind.model_validate(given)
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
 from cli.inspect.check import check_file, print_verdicts
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.clashes import ClusterConfig, clashes_between
 from cluster.known_options import known_options
@@ -14,7 +14,7 @@ from fleet.plan import Fleet, load
 from review.text import counted
 
 
-def add_fleet_file(parser: ArgumentParser) -> None:
+def add_fleet_file(parser: argparse.ArgumentParser) -> None:
     """Add the argument FILE."""
     what = "beside it is stacks/ (default: fleet.yaml)"
     parser.add_argument("file", nargs="?", type=Path, metavar="FILE", default=Path("fleet.yaml"), help=what)

@@ -14,7 +14,7 @@ from temporalio.client import Client
 from base.errors import ConfigError, Fault, one_line
 from base.git import run_git
 from cli.fleet.check import add_fleet_file, check_clusters
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, table
 from fleet import desk, messages
 from fleet.codec import new_key
@@ -27,15 +27,15 @@ Answer = TypeVar("Answer")
 HEAD = "SITE", "CLUSTER", "STEP", "SINCE", "WAITS FOR"
 
 
-def _add_person(parser: ArgumentParser) -> None:
+def _add_person(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--by", metavar="WHO", help="who approves (default: you, as USER@HOST)")
 
 
-def _add_cluster(parser: ArgumentParser) -> None:
+def _add_cluster(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("cluster", metavar="CLUSTER")
 
 
-def _add_start(parser: ArgumentParser) -> None:
+def _add_start(parser: argparse.ArgumentParser) -> None:
     add_fleet_file(parser)
     parser.add_argument("--commit", metavar="COMMIT", default="HEAD", help="of the stacks (default: HEAD)")
     parser.add_argument("--name", metavar="NAME", help="of the rollout (default: the commit's)")
@@ -61,7 +61,7 @@ def start(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _add_status(parser: ArgumentParser) -> None:
+def _add_status(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("cluster", nargs="?", metavar="CLUSTER", help="this one, in detail")
 
 
@@ -80,7 +80,7 @@ def status(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _add_approve(parser: ArgumentParser) -> None:
+def _add_approve(parser: argparse.ArgumentParser) -> None:
     _add_cluster(parser)
     parser.add_argument("digest", metavar="DIGEST", help="of the preview, as `fleet status CLUSTER` prints it")
     _add_person(parser)
@@ -105,7 +105,7 @@ def retry(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _add_cancel(parser: ArgumentParser) -> None:
+def _add_cancel(parser: argparse.ArgumentParser) -> None:
     one = parser.add_mutually_exclusive_group(required=True)
     one.add_argument("cluster", nargs="?", metavar="CLUSTER")
     one.add_argument("--rollout", metavar="NAME")
@@ -119,7 +119,7 @@ def cancel(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _add_worker(parser: ArgumentParser) -> None:
+def _add_worker(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--site", metavar="SITE", help="a site of fleet.yaml; run it in the site's clone")
 
 

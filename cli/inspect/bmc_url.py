@@ -6,12 +6,12 @@ import re
 from dataclasses import asdict
 from typing import Any
 
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_INVALID, EXIT_OK
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("urls", nargs="+", metavar="URL")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from base.errors import ConfigError, Fault, one_line
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_INVALID, EXIT_NOT_INSTALLABLE, EXIT_OK
 from cluster.clashes import ClusterConfig, clashes_between
 from cluster.files import read_text
@@ -29,7 +29,7 @@ class CheckedFile(NamedTuple):
     """What of the rest this release cannot install."""
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE")
 
 

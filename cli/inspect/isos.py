@@ -19,7 +19,7 @@ from boot_media.download import ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.tools import find_coreos_installer
 from cli.inspect.render import complete_intent
-from cli.shared.command import ArgumentParser, Command, add_stack
+from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.options import MediaOption, Options, PayloadDigests, read_stack_file
 from cluster.plan import Intent, Server
@@ -35,7 +35,7 @@ class Sources(Model):
     media: MediaOption
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     what = "with room for one ISO per server"
     parser.add_argument("--out", type=Path, metavar="DIR", required=True, help=what)

@@ -8,7 +8,7 @@ from assets.boot_server import boot_script
 from assets.contract import TFTP
 from assets.render import TEMPLATES
 from base.errors import ConfigError, Fault
-from cli.shared.command import ArgumentParser, Command, add_stack
+from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.install_config.platform import UNMANAGED
 from cluster.options import read_stack_file
@@ -19,7 +19,7 @@ EFI, EFI_HTTP = "option[93].hex == 0x0007 or option[93].hex == 0x0009", "option[
 IPXE = "option[175].exists"
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     parser.add_argument("--server", choices=SERVERS, default="dnsmasq", help="the DHCP server")
 

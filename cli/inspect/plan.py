@@ -8,7 +8,7 @@ from assets.render import render
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from boot_media.keyfiles import keyfiles_of
 from cli.inspect.render import own_configs
-from cli.shared.command import ArgumentParser, Command, add_stack_option
+from cli.shared.command import Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
 from cluster.known_options import SECRETS, holds_ciphertext
 from cluster.options import read_options
@@ -19,7 +19,7 @@ from payload.reading import payload_folder
 from payload.stack_payload import LocalPayloadFiles, StackPayload
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE")
     add_stack_option(parser, ", and refuse what a preview refuses")
 

@@ -16,7 +16,7 @@ from assets.render import render as render_files
 from base.errors import ConfigError, Fault
 from base.files import write_private
 from boot_media.keyfiles import keyfiles_of
-from cli.shared.command import ArgumentParser, Command, add_stack_option
+from cli.shared.command import Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
 from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
@@ -27,7 +27,7 @@ from payload.checks import Expected, check_payload
 from providers.rendered_asset.readers import lay_out, run_readers
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="INSTALL_CONFIG")
     what = "the folder of bootstrap.ign, master.ign and worker.ign"
     parser.add_argument("--payload", type=Path, metavar="DIR", help=what)

@@ -3,13 +3,13 @@
 import argparse
 
 from base.errors import ConfigError
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK
 from cluster.install_config.rules.names import name_fault
 from cluster.values.vrrp import router_ids
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("names", nargs="+", metavar="NAME")
 
 

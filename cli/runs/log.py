@@ -6,11 +6,11 @@ from pathlib import Path
 from base.errors import ConfigError, Fault, one_line
 from base.log_entries import Entry, entries_of
 from base.log_file import FOLDER, runs_of
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK
 
 
-def add_run(parser: ArgumentParser) -> None:
+def add_run(parser: argparse.ArgumentParser) -> None:
     """Add the arguments that name a run."""
     parser.add_argument("stack", metavar="STACK", help="a stack, with log/STACK/ in the project's root")
     what = "another run: the name of its log, without .jsonl"

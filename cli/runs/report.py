@@ -1,4 +1,4 @@
-"""`report`: draw a run as an HTML page: what each machine did when, beside the seconds of the run before."""
+"""`report`: draw a run as an HTML page: what each machine did when, beside the seconds of the time before."""
 
 import argparse
 import json
@@ -32,7 +32,7 @@ TEMPLATES = templates_in(Path(__file__).parent)
 def report(options: argparse.Namespace) -> int:
     """Write report/STACK.html of the newest `up`, `refresh` or `destroy` of a stack.
 
-    The page shows what each machine did when, the seconds of each step beside those of the run before, the last
+    The page shows what each machine did when, the seconds of each step beside those of the time before, the last
     handoff of the API VIP, and the errors. It loads nothing.
     """
     path = chosen(options.stack, options.run_time)
@@ -114,7 +114,7 @@ def _colours(timelines: Sequence[Timeline]) -> dict[str, str]:
 
 
 def _table(timelines: Sequence[Timeline], before: Before) -> Iterator[tuple[str, str, str, str]]:
-    """Yield machine or resource, step, its seconds, and those of the run before, if it had that step."""
+    """Yield machine or resource, step, its seconds, and those of the latest earlier run that had it."""
     for timeline in timelines:
         for step, seconds in timeline.seconds.items():
             if seconds >= SHOWN_S:

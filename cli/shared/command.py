@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from pkgutil import resolve_name
 from typing import Any
 
-ArgumentParser = argparse.ArgumentParser
 
-
-def _no_arguments(_: ArgumentParser) -> None:
+def _no_arguments(_: argparse.ArgumentParser) -> None:
     """Add nothing."""
 
 
@@ -24,10 +22,10 @@ class Command:
     """
 
     run: Callable[[argparse.Namespace], int]
-    add_arguments: Callable[[ArgumentParser], None] = _no_arguments
+    add_arguments: Callable[[argparse.ArgumentParser], None] = _no_arguments
 
 
-class CommandParser(ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """The parser of a command.
 
     argparse parses with the parser of the chosen command only. So the other commands' modules are not imported:
@@ -52,13 +50,13 @@ class CommandParser(ArgumentParser):
         return super().parse_known_args(args, namespace)
 
 
-def add_stack(parser: ArgumentParser) -> None:
+def add_stack(parser: argparse.ArgumentParser) -> None:
     """Add the argument STACK."""
     what = "a stack, with stacks/STACK/ and stacks/Pulumi.STACK.yaml"
     parser.add_argument("stack", metavar="STACK", help=what)
 
 
-def add_stack_option(parser: ArgumentParser, then: str = "") -> None:
+def add_stack_option(parser: argparse.ArgumentParser, then: str = "") -> None:
     """Add `--stack`, whose options join an install-config; `then` says what else follows."""
     parser.add_argument(
         "--stack", metavar="STACK", help=f"join it with the options in stacks/Pulumi.STACK.yaml{then}"

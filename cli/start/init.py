@@ -9,7 +9,7 @@ from base.errors import ConfigError, Fault
 from base.files import PRIVATE, write_private
 from cli.bmc import consents_of
 from cli.inspect.check import check_file, print_verdicts
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cli.start.discovered_options import discover_options
 from cli.start.new_stack import Option, left_to_do, stack_text
@@ -29,7 +29,7 @@ the BMCs: okd-baremetal bmc check {file} --stack {stack}
 the files, before anything is touched: pulumi preview --diff --stack {stack}"""
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="STACK", help="the name of the new stack")
     parser.add_argument("--install-config", type=Path, metavar="FILE", required=True, help="is copied")
     what = "read the BMCs, and consent to the machines behind them"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from base.errors import ConfigError, Fault
 from base.git import git
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, PROGRAM
 
 NAME = "okd-baremetal"
@@ -18,7 +18,7 @@ NEXT = """{site}: written. Next:
   okd-baremetal init <stack> --install-config <file>"""
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("dir", type=Path, metavar="DIR", help="a new folder, or an empty repository")
 
 

@@ -13,7 +13,7 @@ from base.errors import ConfigError, Fault, one_line
 from base.files import PRIVATE, PRIVATE_FOLDER, write_private
 from base.masking import Secrets
 from base.yaml_text import parse_yaml
-from cli.shared.command import ArgumentParser, Command, add_stack
+from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cli.shared.stack_options import set_stack_option
 from cli.start.openshift_install import NAME, openshift_install
@@ -34,7 +34,7 @@ for f in bootstrap master worker; do
 done"""
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
     parser.add_argument("--manifests", type=Path, metavar="DIR", help="add its *.yaml to the manifests")
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from base.errors import ConfigError, Fault
 from cli.inspect.check import check_file
-from cli.shared.command import ArgumentParser, Command
+from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, stack_file
 from cli.shared.stack_options import stack_options
 from cluster.install_config import may_be_a_secret
@@ -18,7 +18,7 @@ from cluster.values.pull_secret import FORM, SET, wrong_in
 from payload.payload_config import payload_config as payload_text
 
 
-def _add_arguments(parser: ArgumentParser) -> None:
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE")
     parser.add_argument("--stack", metavar="STACK", help="take the pull secret from the stack, if it has one")
 

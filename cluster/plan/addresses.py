@@ -14,7 +14,7 @@ CONFIG = "config"
 M = TypeVar("M", PlannedHost, BootstrapHost)
 
 
-class AddressClaim(NamedTuple):
+class _AddressClaim(NamedTuple):
     """One address of one machine, and the setting that names it."""
 
     machine: str
@@ -89,24 +89,24 @@ def _contradictions(intent: Intent, options: MachineOptions) -> Iterator[Fault]:
             yield Fault("bootstrap.address", what, "keep one of the two")
 
 
-def _claims(intent: Intent, options: MachineOptions, file: str) -> Iterator[AddressClaim]:
+def _claims(intent: Intent, options: MachineOptions, file: str) -> Iterator[_AddressClaim]:
     for index, host in enumerate(intent.hosts):
         if addresses := options.node_addresses.get(host.name):
             path = f"node_addresses.{host.name}"
             for number, address in enumerate(addresses):
-                yield AddressClaim(host.name, CONFIG, f"{path}[{number}]", address)
+                yield _AddressClaim(host.name, CONFIG, f"{path}[{number}]", address)
         else:
             path = f"platform.baremetal.hosts[{index}].networkConfig"
-            yield from (AddressClaim(host.name, file, path, address) for address in host.addresses)
+            yield from (_AddressClaim(host.name, file, path, address) for address in host.addresses)
     machine = intent.bootstrap.name
     if addresses := options.bootstrap.address:
-        yield from (AddressClaim(machine, CONFIG, "bootstrap.address", address) for address in addresses)
+        yield from (_AddressClaim(machine, CONFIG, "bootstrap.address", address) for address in addresses)
     else:
         path = "platform.baremetal.bootstrapExternalStaticIP"
-        yield from (AddressClaim(machine, file, path, address) for address in intent.bootstrap.addresses)
+        yield from (_AddressClaim(machine, file, path, address) for address in intent.bootstrap.addresses)
 
 
-def _invalid_addresses(intent: Intent, claims: list[AddressClaim]) -> Iterator[Fault]:
+def _invalid_addresses(intent: Intent, claims: list[_AddressClaim]) -> Iterator[Fault]:
     """Yield the addresses that are outside the machine network or in use already."""
     networks = list(intent.machine_networks)
     taken = dict.fromkeys(intent.api.addresses, "the API VIP")
@@ -120,7 +120,7 @@ def _invalid_addresses(intent: Intent, claims: list[AddressClaim]) -> Iterator[F
         taken.setdefault(address, path)
 
 
-def _unreachable_vips(intent: Intent, claims: list[AddressClaim], file: str) -> Iterator[Fault]:
+def _unreachable_vips(intent: Intent, claims: list[_AddressClaim], file: str) -> Iterator[Fault]:
     """Yield the machines that are outside the network of a VIP that they claim, and the VIPs without any machine.
 
     A machine holds a VIP on its interface with an address in the VIP's network.
@@ -146,18 +146,18 @@ def _unreachable_vips(intent: Intent, claims: list[AddressClaim], file: str) -> 
                 yield from (_outside(claim, name, network) for claim in outside)
 
 
-def _outside(claim: AddressClaim, name: str, network: Network) -> Fault:
+def _outside(claim: _AddressClaim, name: str, network: Network) -> Fault:
     what = f"{claim.address} is outside {network}, the network of the {name} VIP, which this machine claims"
     return Fault(f"{claim.source}: {claim.path}", what, "write an address of that network")
 
 
-def _first_addresses(intent: Intent, claims: list[AddressClaim], version: int) -> list[AddressClaim]:
+def _first_addresses(intent: Intent, claims: list[_AddressClaim], version: int) -> list[_AddressClaim]:
     """Return the first address of a family of each machine: that by which keepalived claims a VIP.
 
     An address outside of every machine network has a line already.
     """
     family = [network for network in intent.machine_networks if network.version == version]
-    first = dict[str, AddressClaim]()
+    first = dict[str, _AddressClaim]()
     for claim in claims:
         if in_any(claim.address, family):
             first.setdefault(claim.machine, claim)

@@ -38,13 +38,13 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
         made[value] = str(address)
         new.setdefault(value.where, []).append(address)
     families = list(networks)
-    with_samples = intent.changed(
+    complete = intent.changed(
         hosts=tuple(_host(host, new, families) for host in intent.hosts),
         bootstrap=_with(intent.bootstrap, new, families),
         images=Images(release=RELEASE) if RELEASE in made.values() else intent.images,
         media=intent.media.changed(address=new[MEDIA][0]) if MEDIA in new else intent.media,
     )
-    return with_samples, made
+    return complete, made
 
 
 def _host(host: PlannedHost, new: dict[str, list[Address]], families: list[int]) -> PlannedHost:

@@ -6,7 +6,7 @@ from enum import StrEnum
 class Balancer(StrEnum):
     """Who balances the API and Ingress of a cluster."""
 
-    CLUSTER = "ours"
+    CLUSTER = "ours"  # its word in the state and in the plan's JSON, which stay
     """keepalived and haproxy of this program, on the machines."""
     SITE = "site"
     """A load balancer of the site: `loadBalancer.type: UserManaged`. Its addresses are the VIPs."""

@@ -82,7 +82,7 @@ class Update:
         cluster = self.step.cluster
         file = f"stacks/{cluster}/install-config.yaml"
         done = subprocess.run(  # noqa: S603
-            [sys.executable, "-m", "cli", "plan", file, "--stack", cluster],
+            [sys.executable, "-P", "-m", "cli", "plan", file, "--stack", cluster],
             cwd=self._folder,
             capture_output=True,
             text=True,

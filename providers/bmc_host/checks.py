@@ -99,12 +99,8 @@ class Check:
 
     def _identify(self, report: BmcReport) -> None:
         machine = self.bmc.identity()
-        report.login, report.uuid, report.serial, report.bios = (
-            "accepted",
-            machine.uuid,
-            machine.serial,
-            machine.bios_version,
-        )
+        report.login, report.bios = "accepted", machine.bios_version
+        report.uuid, report.serial = machine.uuid, machine.serial
         report.path = self.bmc.path()
         report.system = f"{machine.manufacturer} {machine.model}".strip()
         try:
@@ -117,7 +113,7 @@ class Check:
             self.engine.compare_with_consent(machine)
 
     def _read(self, report: BmcReport | None, read: Callable[[], str]) -> str:
-        """Read one thing. Without a report, `up` goes on if it cannot be read."""
+        """Read one thing. What cannot be read stops `up`, by a line in `report`; without one, it stops nothing."""
         try:
             return read()
         except BmcError as error:

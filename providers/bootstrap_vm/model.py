@@ -8,7 +8,7 @@ from pydantic import Field, SecretStr
 
 from assets.file import Files
 from assets.ignition import composed_sha256, own_config
-from base.spec import MACHINE, REPLACES, Mark, Model, Outs, Spec, marked
+from base.spec import MACHINE, REPLACES, Mark, Model, Outs, Spec, marked_fields
 from cluster.values.balancer import Balancer
 from cluster.values.role import Role
 
@@ -115,7 +115,7 @@ class BootstrapVmSpec(Spec):
     @property
     def build(self) -> str:
         """Digest of the inputs whose change needs a new VM. What is None is left out, as in earlier releases."""
-        inputs = self.model_dump_json(include={*marked(type(self), BUILT_FROM)}, exclude_none=True)
+        inputs = self.model_dump_json(include={*marked_fields(type(self), BUILT_FROM)}, exclude_none=True)
         return hashlib.sha256(inputs.encode()).hexdigest()
 
 

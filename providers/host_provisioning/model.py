@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, SecretStr
 
 from assets.boot_server import boot_server
 from assets.ignition import composed_sha256, keyfiles_in, own_config
-from base.spec import INPUT_ONLY, Mark, Model, Outs, Spec, marked
+from base.spec import INPUT_ONLY, Mark, Model, Outs, Spec, marked_fields
 from cluster.options import Phase
 from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from cluster.plan import ClusterPlan, Server
 
 
-INTO_ISO = Mark("an input that goes into the boot ISOs, or whose digest stands for one that does")
+INTO_ISO = Mark("an input that goes into the boot ISOs, or the digest of one that does")
 
 
 def _as_hints(value: Any) -> Any:
@@ -161,10 +161,9 @@ class HostProvisioningSpec(Spec):
     @property
     def into_iso(self) -> list[Any]:
         """The values of the inputs with the mark `INTO_ISO`, and of such fields of each host."""
-        of_hosts = {
-            name: [getattr(host, field) for field in marked(HostSpec, INTO_ISO)] for name, host in self.hosts.items()
-        }
-        return [of_hosts, *(getattr(self, field) for field in marked(HostProvisioningSpec, INTO_ISO))]
+        fields = marked_fields(HostSpec, INTO_ISO)
+        of_hosts = {name: [getattr(host, field) for field in fields] for name, host in self.hosts.items()}
+        return [of_hosts, *(getattr(self, field) for field in marked_fields(HostProvisioningSpec, INTO_ISO))]
 
     def identity_of(self, name: str) -> MachineId:
         """Return the machine behind a host's BMC."""

@@ -38,6 +38,8 @@ class InstallationPlan:
     """The earlier outputs of the hosts that are installed: those that are still wanted and still the same machine."""
     reinstall: Mapping[str, str]
     """The installed hosts to wipe, with the UUID or serial of each."""
+    changes_iso: bool
+    """Whether the boot ISOs of hosts that are installed later differ from those before the update."""
 
     @classmethod
     def of(cls, old: HostProvisioningSpec | None, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Self:
@@ -48,7 +50,8 @@ class InstallationPlan:
             if host in new.hosts and new.identity_of(host).own in ("", record.uuid)
         }
         reinstall = {host: who for host, who in newly_listed(old, new).items() if host in installed}
-        return cls(tuple(new.hosts), outs.of_hosts(installed), reinstall)
+        changes_iso = old is not None and old.into_iso != new.into_iso
+        return cls(tuple(new.hosts), outs.of_hosts(installed), reinstall, changes_iso)
 
     @property
     def pending(self) -> tuple[str, ...]:
@@ -127,7 +130,7 @@ def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvis
     plan = InstallationPlan.of(old, outs, new)
     if plan.reinstall:
         yield f"reinstalled, disk wiped, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"
-    if plan.untouched and old.into_iso != new.into_iso:
+    if plan.untouched and plan.changes_iso:
         yield f"installed already, and not touched by this change: {', '.join(sorted(plan.untouched))}"
 
 

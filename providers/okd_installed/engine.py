@@ -1,6 +1,6 @@
 """Watches OKD's installation by what `openshift-install wait-for install-complete` watches: version and operators."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from base.clock import Clock, Wait
@@ -76,9 +76,14 @@ class OkdInstalledEngine:
             IncompleteError: It was not after `deadline_s` seconds; the error names each operator that is not ready.
         """
         wait = Wait(self.clock, deadline_s, STEADY_S, POLL_S)
-        if wait.until(self._check, with_time_left(self.report, "waiting for the installation")):
+        if wait.until(self._check, self._reporter()):
             raise self._late(deadline_s)
         return OkdInstalledOuts(version=self._release, operators=sorted(self._operators))
+
+    def _reporter(self) -> Callable[[str, float], None]:
+        report = with_time_left(self.report, "waiting for the installation")
+        ready = "all {} operators are ready; {}".format
+        return lambda line, left_s: report(line if self._lacks else ready(len(self._operators), line), left_s)
 
     def _check(self) -> str | None:
         self._lacks = self._problem()

@@ -74,18 +74,19 @@ class ProvisionerPreflightSpec(Spec):
     def of(cls, plan: "ClusterPlan", stack: str, paths: Iterable[str]) -> Self:
         """Build the spec of a plan."""
         options, image = plan.options, plan.options.provisioner.base_image
+        payload = StackPayload.of(plan, stack, sorted(paths))
         base_isos = {key: iso for key, iso in options.media.base_isos.items() if key in plan.architectures.values()}
         amd64, arm64 = base_isos.get(Architecture.AMD64), base_isos.get(Architecture.ARM64)
         # The bootstrap VM has a card there only to serve the control plane's network boot.
         serves = plan.provisioning.bridge if plan.boot_clients(Role.CONTROL_PLANE) else None
         bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": serves}
         return cls(
-            phase=options.phase,
+            phase=payload.phase,
             stack=stack,
-            payload=options.payload,
-            domain=plan.domain,
-            topology=plan.topology,
-            paths=tuple(sorted(paths)),
+            payload=payload.digests,
+            domain=payload.expected.domain,
+            topology={**payload.expected.topology},
+            paths=tuple(payload.expected.paths),
             libvirt_uri=plan.libvirt_uri,
             bridges={key: name for key, name in bridges.items() if name},
             vm=plan.bootstrap.name,
@@ -104,7 +105,7 @@ class ProvisionerPreflightSpec(Spec):
             base_iso_url=amd64.url if amd64 else "",
             base_iso_arm64_sha256=arm64.sha256 if arm64 else "",
             base_iso_arm64_url=arm64.url if arm64 else "",
-            asks_okd=options.wait == "install",
+            asks_okd=payload.asks_okd,
         )
 
 

@@ -85,7 +85,7 @@ class LocalProbe(LocalPayloadFiles):
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         with suppress(OSError):  # a cache that cannot be written costs time, not the run
             remembered.parent.mkdir(parents=True, exist_ok=True)
-            with replaced(remembered) as file:
+            with replaced(remembered, 0o644) as file:
                 file.write(digest.encode())
         return digest
 

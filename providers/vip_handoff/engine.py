@@ -151,7 +151,7 @@ class HandoffEngine:
         """Poll until nothing has been missing for long enough; return what was missing last at the deadline."""
         if not row.check:
             return None
-        wait = Wait(self.clock, row.within.of(self.spec), row.steady.of(self.spec), repeat_s=HEARTBEAT_S)
+        wait = Wait(self.clock, row.within.of(self.spec), row.steady.of(self.spec), report_s=HEARTBEAT_S)
         return wait.until(partial(row.check, checks), with_time_left(self.report, state.value))
 
     def _checks(self) -> Checks:

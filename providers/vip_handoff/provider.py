@@ -60,7 +60,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
             warn(f"{spec.where}: no machine answers it now; the recorded holder stays")
             return outs
         state = f"held by {holder or 'no one machine'}, {len(macs)} MACs answer"
-        row(spec.urn)(Progress(spec.where, state))
+        row(spec.urn)(Progress("state", f"{spec.where}: {state}"))
         return outs.changed(holder=holder, mac=macs[0] if holder else None, macs=macs)
 
 

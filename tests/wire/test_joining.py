@@ -145,7 +145,7 @@ def test_a_server_joins_by_its_two_requests(waiting: Waiting) -> None:
             client_request("worker-9"),
             ACCOUNTS,
             False,
-            "for node worker-9, which is not being installed",
+            "for node worker-9, which is not awaited",
             id="not-planned",
         ),
         pytest.param(client_request(HOST), ACCOUNTS, True, "node worker-0 has joined already", id="joined"),

@@ -22,7 +22,7 @@ def stop(hypervisor: Hypervisor, name: str, *, deadline_s: float, clock: Clock, 
         report(Progress("power button pressed", f"{name} is forced off in {left_s:.0f} s"))
         hypervisor.shut_down(name)
 
-    if not Wait(clock, deadline_s, repeat_s=BUTTON_AGAIN_S).until(running, press):
+    if not Wait(clock, deadline_s, report_s=BUTTON_AGAIN_S).until(running, press):
         return True
     report(Progress("forced off", f"{name} ignored its power button for {deadline_s:g} s"))
     hypervisor.power_off(name)

@@ -38,7 +38,7 @@ HEARTBEAT_S = 10.0
 UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD or the network
 UNSEEN_S = 60.0  # a host that fetched the ISO after power-on and is Off this much later has booted and finished
 ADOPTED = ""
-ADOPTING = "adopting: it runs from its disk"
+ADOPTING = "adopting, as it runs from its disk"
 INSTALLED, WAS_UP = "installed", "adopted"
 """The last step of a host that was installed, and of one that ran already."""
 
@@ -218,7 +218,7 @@ class Installation:
         # The last On of a killed run may take effect only now; it must not count as this run's.
         yield from steps.power(Power.OFF)
         while not (yield from self._boot_installer(steps, url)):
-            self._enter("starting over: its live system was not fetched to the end")
+            self._enter("starting over, as its live system was not fetched to the end")
             yield from steps.power(Power.OFF)
 
     def _boot_installer(self, steps: Steps, url: str) -> Generator[float, None, bool]:

@@ -133,7 +133,7 @@ class Joining:
             self._decide(request, content)
 
     def _concerns(self, request: Request, content: Content) -> bool:
-        """Whether a request comes from an awaited host, is for one, or is for a node that no host is named like.
+        """Whether a request is from or for an awaited host, or is the bootstrapper's for none of the hosts.
 
         Nodes renew their certificates all the time, which others approve. A host that is not awaited yet waits.
         """
@@ -145,7 +145,7 @@ class Joining:
     def _decide(self, request: Request, content: Content) -> None:
         host = content.host
         if host not in self._awaited:
-            self._refuse(request, f"for node {host}, which is not being installed" if host else "for no node")
+            self._refuse(request, f"for node {host}, which is not awaited" if host else "for no node")
             return
         why = refusal(request, content, host, self.hosts[host], joined=host in self._nodes)
         if why:

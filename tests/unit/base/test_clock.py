@@ -121,7 +121,7 @@ def test_what_was_missing_explains_a_steady_time_that_was_too_short() -> None:
     assert Polled((0, "an answer"), (8, None), steady_s=4).late() == "an answer"
 
 
-def test_an_unchanged_report_is_repeated() -> None:
-    polled = Polled((0, "an answer"), repeat_s=4)
+def test_reports_at_an_interval_wait_for_it_also_after_a_change() -> None:
+    polled = Polled((0, "an answer"), (1, "a VM"), (2, "an answer"), (5, "a VM"), report_s=4)
     polled.late()
-    assert [at_s for at_s, _, _ in polled.reports] == [0, 4, 8]
+    assert [(at_s, line) for at_s, line, _ in polled.reports] == [(0, "an answer"), (4, "an answer"), (8, "a VM")]

@@ -1,6 +1,8 @@
-"""Requests go through the proxy that the environment names."""
+"""Requests to a server: by the proxy that the environment names, within their time, and each once."""
 
 import base64
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 from urllib3 import ProxyManager
@@ -48,3 +50,31 @@ def test_without_a_matching_proxy_a_request_goes_directly_to_the_server(
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     assert not isinstance(pool_for(URL, 1), ProxyManager)
+
+
+def test_connect_and_each_wait_for_an_answer_have_the_limit() -> None:
+    timeout = pool_for(URL, 7).connection_from_url(URL).timeout
+    assert timeout is not None
+    assert (timeout.connect_timeout, timeout.read_timeout) == (7, 7)
+
+
+def test_a_server_that_asks_to_be_asked_again_gets_one_request() -> None:
+    requests = list[str]()
+
+    class Busy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            requests.append(self.path)
+            self.send_response(503)
+            self.send_header("Retry-After", "3600")
+            self.send_header("Content-Length", "0")
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Busy) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}/base.iso"
+        with pool_for(url, 5) as pool:
+            answer = pool.request("GET", url)
+        server.shutdown()
+    assert (answer.status, requests) == (503, ["/base.iso"])

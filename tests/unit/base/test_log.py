@@ -64,6 +64,7 @@ def test_each_line_has_its_time_resource_machine_event_and_text(capfd: pytest.Ca
         logging.getLogger("wires.segment.neighbours").debug("192.0.2.2 on br0: answered by nobody")
         logging.getLogger("wires.api.https").debug("GET https://192.0.2.2:6443/readyz: status 200")
         log.step(Progress("media", "1 s spent"), "")
+        log.step(Progress("installed", "9 s spent", took_s=9.0), "")
     written = lines()
     assert all(re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", line.pop("time")) for line in written)
     end = written.pop()
@@ -78,6 +79,7 @@ def test_each_line_has_its_time_resource_machine_event_and_text(capfd: pytest.Ca
         {**who, "event": "segment", "text": "192.0.2.2 on br0: answered by nobody"},
         {**who, "event": "api", "text": "GET https://192.0.2.2:6443/readyz: status 200"},
         {**who, "event": "step", "step": "media", "text": "media: 1 s spent"},
+        {**who, "event": "end", "step": "installed", "seconds": 9.0, "text": "installed: 9 s spent"},
     ]
     assert capfd.readouterr() == ("", "")
 

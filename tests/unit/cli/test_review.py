@@ -52,11 +52,16 @@ def test_what_cannot_be_reviewed_is_refused(given: str, line: str) -> None:
     assert done.stderr.startswith(line)
 
 
-@pytest.mark.parametrize("kind", ["HostProvisioning", "RenderedAsset", "BmcHost", "BootstrapVm", "VipHandoff"])
-def test_a_preview_of_another_release_is_refused(kind: str) -> None:
-    done = run(
-        "review", "prod", "--preview", "-", stdin=preview(step_of("create", kind, "okd-x", None, {"role": "compute"}))
-    )
+@pytest.mark.parametrize(
+    ("kind", "inputs"),
+    [
+        *((kind, {"role": "compute"}) for kind in ("RenderedAsset", "BmcHost", "BootstrapVm", "VipHandoff")),
+        ("HostProvisioning", {"role": "compute"}),
+        ("HostProvisioning", {"role": "compute", "hosts": ["m0"]}),
+    ],
+)
+def test_a_preview_of_another_release_is_refused(kind: str, inputs: dict[str, object]) -> None:
+    done = run("review", "prod", "--preview", "-", stdin=preview(step_of("create", kind, "okd-x", None, inputs)))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == (
         "standard input: its resources are not those of this release. Fix: preview and review with one release\n"

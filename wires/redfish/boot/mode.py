@@ -45,7 +45,7 @@ def check_boot_mode(bmc: BmcClient) -> SecureBoot | None:
 
 @dataclass
 class _Change:
-    """A change that was requested, perhaps."""
+    """A change that may have been requested."""
 
     acceptance: Acceptance
     shows: bool = False

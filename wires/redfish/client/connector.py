@@ -21,7 +21,6 @@ from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
 
-from base.errors import BmcError
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.masking import TrafficMask
@@ -74,7 +73,7 @@ class BmcConnector(Connector):  # type: ignore[misc]
         """End the session, and close the connection."""
         if self._token_path:
             # If this fails, the BMC ends the session when it expires. The work is done either way.
-            with suppress(sushy.exceptions.SushyError, BmcError):
+            with suppress(sushy.exceptions.SushyError):
                 self._once("DELETE", self._token_path)
             self._token_path = ""
         super().close()

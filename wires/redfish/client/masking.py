@@ -34,7 +34,7 @@ class TrafficMask:
     def __init__(self, *secrets: SecretStr) -> None:
         # A password of any length: the operator chose it.
         self.secrets = Secrets(shortest=1)
-        """These values. A row for the operator lacks only them: it shows paths and fingerprints."""
+        """These values. Only they are masked in a report to the operator, which shows paths and fingerprints."""
         for secret in secrets:
             self.learn(secret)
 
@@ -50,7 +50,7 @@ class TrafficMask:
 
     def text(self, text: str) -> str:
         """Return the masked text."""
-        return DIGEST.sub("…", URL.sub(_without_path, self.secrets.mask(text)))
+        return _without_paths(self.secrets.mask(text))
 
     def _masked(self, text: str) -> str:
         if len(text) <= READ_LENGTH:
@@ -58,7 +58,11 @@ class TrafficMask:
                 return json.dumps(mask_document(json.loads(text), BMC_KEYS, self.text), ensure_ascii=False)
             except (ValueError, RecursionError):
                 pass
-        return self.text(mask_pairs(self.secrets.mask(text)[:READ_LENGTH], BMC_KEYS))
+        return _without_paths(mask_pairs(self.secrets.mask(text)[:READ_LENGTH], BMC_KEYS))
+
+
+def _without_paths(text: str) -> str:
+    return DIGEST.sub("…", URL.sub(_without_path, text))
 
 
 def _without_path(url: re.Match[str]) -> str:

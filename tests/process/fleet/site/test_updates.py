@@ -87,6 +87,15 @@ def test_inputs_that_can_be_installed_pass(
     assert pulumi.calls() == ["stack-select", "stack-export"]
 
 
+def test_a_folder_of_the_site_does_not_replace_the_program(site: Site) -> None:
+    (site.root / "cli").mkdir()
+    (site.root / "cli" / "__init__.py").touch()
+    (site.root / "cli" / "__main__.py").write_text("raise SystemExit('a folder of the site')\n")
+    git(site.root, "add", "cli")
+    git(site.root, "commit", "-qm", "second")
+    assert site.update().check().phases == ["bootstrap", "production"]
+
+
 def test_inputs_are_refused_as_plan_refuses_them(site: Site) -> None:
     (site.root / "stacks" / STACK / "install-config.yaml").unlink()
     git(site.root, "commit", "-qam", "second")

@@ -92,6 +92,9 @@ def test_each_operator_that_becomes_ready_or_ceases_to_be_is_a_line() -> None:
         "waiting for the installation: 1 of 2 operators are ready; "
         "console is not Available: RouteHealthAvailable: 503; at most 100 s left"
     )
+    assert rig.lines[-1] == (
+        "waiting for the installation: all 2 operators are ready; as wanted; steady for 30 s more; at most 50 s left"
+    )
 
 
 def test_the_error_names_unready_operators_with_their_messages() -> None:

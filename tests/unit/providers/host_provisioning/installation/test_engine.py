@@ -16,6 +16,7 @@ from base.errors import (
     BmcTransientError,
     ProvisioningError,
 )
+from providers.host_provisioning.installation.engine import INSTALLED
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
@@ -85,6 +86,16 @@ def test_power_on_waits_for_inserted_media_to_settle() -> None:
     rig.bmc.lost = note
     rig.run()
     assert round(moments["On"] - moments[f"insert {NAME}.iso"]) >= 90
+
+
+def test_only_the_last_report_says_how_long_the_installation_took() -> None:
+    rig = Rig()
+    began = rig.clock.now()
+    rig.run()
+    *earlier, last = rig.reports
+    assert last.step == INSTALLED
+    assert last.took_s == round(rig.clock.now() - began, 1) > 0
+    assert [progress.took_s for progress in earlier] == [None] * len(earlier)
 
 
 def test_an_installation_that_ended_unobserved_counts_as_done() -> None:

@@ -110,7 +110,7 @@ def test_a_host_that_is_off_for_a_minute_after_an_ended_run_is_installed() -> No
     rig.bmc.lost = lambda _: setattr(rig.bmc, "answers", True)
     installation = rig.run()
     assert rig.bmc.writes == ["override Pxe Once", "On", "override Hdd Once", "On"]
-    assert installation.seconds["adopting: it runs from its disk"] >= UNSEEN_S
+    assert installation.seconds["adopting, as it runs from its disk"] >= UNSEEN_S
 
 
 def test_a_host_that_only_seems_off_for_a_moment_is_not_touched() -> None:

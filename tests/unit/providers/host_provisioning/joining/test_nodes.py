@@ -161,7 +161,7 @@ def of_w0(**changes: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("request_", "why"),
     [
-        pytest.param(client_request("w9"), "for node w9, which is not being installed", id="not-in-the-plan"),
+        pytest.param(client_request("w9"), "for node w9, which is not awaited", id="not-in-the-plan"),
         pytest.param(of_w0(content=b"hello"), "not a certificate request in PEM (ValueError)", id="malformed"),
         pytest.param(of_w0(username="mallory"), f"requestor: mallory, wanted {BOOTSTRAPPER}", id="another-requestor"),
         pytest.param(of_w0(groups=[]), "groups: none, wanted ", id="no-groups"),
@@ -176,7 +176,7 @@ def of_w0(**changes: Any) -> dict[str, Any]:
         ),
         pytest.param(
             serving_request("w0", content=serving_pem("w1", W1)),
-            "for node w1, which is not being installed",
+            "for node w1, which is not awaited",
             id="serving-of-another-node",
         ),
     ],
