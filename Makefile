@@ -10,7 +10,7 @@ PY := .venv/bin/python
 # The environment comes first: it contains Python, the linters, and a link to the Pulumi CLI, whose language host and
 # plugins are beside the link's target.
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
-# Each test's worker, program and plugin would compile all code anew.
+# Each test's worker, program and plugin would compile all code again.
 unexport PYTHONDONTWRITEBYTECODE
 # No target contacts Pulumi's servers.
 export PULUMI_SKIP_UPDATE_CHECK := true
@@ -140,7 +140,7 @@ _coreos-installer:
 _nmstatectl:
 	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: no networkConfig can be read, and the tests and the rehearsal end where they need it" >&2
 
-# The tests judge rendered files with these programs.
+# The tests check rendered files with these programs.
 _readers:
 	@tools/progress "actionlint, coredns, ignition-validate" $(PYTHON) -m lab.binaries actionlint coredns ignition-validate
 
