@@ -12,7 +12,6 @@ from typing import Any
 
 from cluster.install_config.platform import DISABLED
 from cluster.plan.model import Intent, PlannedHost
-from cluster.plan.static_addresses import static_addresses
 from cluster.values.mac import parse_mac
 
 TRUNK = "trunk"
@@ -139,10 +138,12 @@ def _addressed(host: PlannedHost, plan: Intent) -> Iterator[Mapping[str, Any]]:
     """
     elsewhere = _boot_card(host, plan) if provisioning_bridge(plan) else None
     interfaces = [interface for interface in _interfaces(host.network_config) if interface.get("name") != elsewhere]
-    own = {*host.addresses}
-    yield from (
-        interface for interface in interfaces if own & {*static_addresses({"interfaces": [interface]}, host.boot_mac)}
-    )
+    own = {
+        interface.name
+        for interface in host.network.up
+        if any(static.address in host.addresses for static in interface.addresses)
+    }
+    yield from (interface for interface in interfaces if interface.get("name") in own)
     yield from sorted(filter(_is_automatic, interfaces), key=lambda interface: interface.get("type") == "vlan")
 
 

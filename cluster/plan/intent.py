@@ -19,7 +19,7 @@ from cluster.plan.model import (
     Server,
     StaticNetwork,
 )
-from cluster.plan.static_addresses import static_addresses
+from cluster.plan.node_addresses import static_addresses
 from cluster.topology import topology_of
 from cluster.values.address import Address, Network, in_any, networks, parse_address
 from cluster.values.architecture import Architecture
@@ -41,7 +41,7 @@ def intent_of(config: InstallConfig) -> Intent:
     api, ingress = _addresses(bare.api_vips), _addresses(bare.ingress_vips)
     ids, assigned_roles = router_ids(name), roles(config)
     provisioning = _provisioning(bare, f"{name}.{base_domain}", ids.provisioning)
-    return Intent(
+    intent = Intent(
         name=name,
         base_domain=base_domain,
         machine_networks=machine_networks,
@@ -75,6 +75,9 @@ def intent_of(config: InstallConfig) -> Intent:
         ntp_servers=bare.additional_ntp_servers,
         libvirt_uri=bare.libvirt_uri,
         bmc_verify_ca=bare.bmc_verify_ca,
+    )
+    return intent.changed(
+        hosts=tuple(host.changed(addresses=static_addresses(intent, host)) for host in intent.hosts)
     )
 
 
@@ -157,9 +160,7 @@ def _host(written: Host, role: Role | None, provisioning: Provisioning, index: i
     managed = provisioning.dhcp_range if provisioning.mode == MANAGED else None
     host = PlannedHost(
         name=written.name,
-        addresses=static_addresses(
-            written.network_config, boot_mac, boots_on_machine_network=provisioning.mode == DISABLED
-        ),
+        addresses=(),
         boot_mac=boot_mac,
         provisioning_address=managed and managed[0] + index,
         boot_mode=written.boot_mode,

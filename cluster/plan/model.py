@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, SecretStr
 from base.spec import Model
 from cluster.install_config.platform import MANAGED, RootDeviceHints
 from cluster.options import BmcOptions, Images, MediaAddress, Options, Runtime, Transport
+from cluster.plan.network_config import NetworkConfig
 from cluster.values.address import Address, Network
 from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
@@ -137,6 +138,11 @@ class PlannedHost(Machine):
     keyfiles: tuple[Keyfile, ...] = ()
     """The keyfiles that nmstate makes from it, sorted by name."""
     bmc: PlannedBmc
+
+    @property
+    def network(self) -> NetworkConfig:
+        """What `network_config` says; nothing if it is None."""
+        return NetworkConfig.of(self.network_config)
 
     @property
     def boot_method(self) -> BootMethod:

@@ -15,6 +15,7 @@ from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Images, MediaOption, Options
 from cluster.plan.intent import dhcp_range, pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
+from cluster.plan.node_addresses import unused
 from cluster.values import pull_secret, web_hook
 from cluster.values.address import IPV6, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
@@ -201,8 +202,10 @@ def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Miss
     named = {address.version for address in machine.addresses}
     for vip in intent.api.addresses:
         if vip.version not in named:
-            fix = f"name the address that DHCP reserves for {card}"
-            yield Missing(option_of(machine), f"no IPv{vip.version} address", fix, vip.version)
+            what, fix = f"no IPv{vip.version} address", f"name the address that DHCP reserves for {card}"
+            if isinstance(machine, Server) and (listed := unused(intent, machine, vip.version)):
+                what, fix = f"{what}: in its networkConfig, {listed}", f"write one of machineNetwork there, or {fix}"
+            yield Missing(option_of(machine), what, fix, vip.version)
 
 
 def _media(intent: Intent) -> Iterator[Missing]:

@@ -92,8 +92,9 @@ def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
         pytest.param(
             lambda c: host(c).update(networkConfig=static("10.0.0.61")),
             {"node_addresses": addresses(okd_master_0=[])},
-            "FILE: platform.baremetal.hosts[0].networkConfig: 10.0.0.61 is outside machineNetwork 192.168.111.0/24. "
-            "Fix: write an address of that network",
+            "config: node_addresses.okd-master-0: no IPv4 address: in its networkConfig, 10.0.0.61 is outside "
+            "machineNetwork 192.168.111.0/24. Fix: write one of machineNetwork there, or name the address that DHCP "
+            "reserves for 52:54:00:11:10:15",
             id="static-outside",
         ),
         pytest.param(

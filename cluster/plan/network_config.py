@@ -1,0 +1,182 @@
+"""The interfaces, routes and DNS servers of a host's networkConfig (nmstate 2.2).
+
+A part of another shape is left out: nmstate refuses it when it makes the keyfiles.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from cluster.values.address import IPV4, IPV6, Address, Interface, Network, parse_address, parse_cidr
+from cluster.values.mac import parse_mac
+
+FAMILIES = {"ipv4": IPV4, "ipv6": IPV6}
+TRUE = ("1", "on", "true", "y", "yes")
+"""What nmstate reads as true, besides a YAML boolean."""
+
+
+@dataclass(frozen=True)
+class StaticAddress:
+    """An address that an interface sets itself, also beside DHCP; no link-local one, which identifies no node."""
+
+    path: str
+    """Below `networkConfig`, such as `interfaces[0].ipv4.address[0]`."""
+    cidr: Interface
+
+    @property
+    def address(self) -> Address:
+        """The address without its prefix."""
+        return self.cidr.ip
+
+
+@dataclass(frozen=True)
+class NetworkInterface:
+    """An interface of the machine: a network card, a bond, a VLAN."""
+
+    path: str
+    name: str
+    type: str
+    mac: str | None
+    """In lower case, with colons. None: the file names none."""
+    state: str
+    """up, down, absent, unknown or ignore."""
+    addresses: tuple[StaticAddress, ...]
+    """Also those of an interface that is not up, and so has none."""
+    automatic: frozenset[int]
+    """The families, 4 and 6, whose addresses come from DHCP or a router."""
+    automatic_dns: frozenset[int]
+    """Those of them whose DNS servers come from there as well."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether the machine uses it."""
+        return self.state == "up"
+
+
+@dataclass(frozen=True)
+class StaticRoute:
+    """A route."""
+
+    path: str
+    destination: Network
+    gateway: Address | None
+    """None: the destination is on the link."""
+    interface: str
+    """Name of the interface that it leads through. Empty: the file names none."""
+
+    @property
+    def is_default(self) -> bool:
+        """Whether it leads to all addresses of its family."""
+        return self.destination.prefixlen == 0
+
+
+@dataclass(frozen=True)
+class DnsServer:
+    """A DNS server of the machine; a link-local one is without its zone."""
+
+    path: str
+    address: Address
+
+
+@dataclass(frozen=True)
+class NetworkConfig:
+    """The parts of a `networkConfig`. All paths are below it."""
+
+    interfaces: tuple[NetworkInterface, ...] = ()
+    routes: tuple[StaticRoute, ...] = ()
+    dns_servers: tuple[DnsServer, ...] = ()
+
+    @classmethod
+    def of(cls, written: dict[str, Any] | None) -> "NetworkConfig":
+        """Read a host's `networkConfig`; None if it has none."""
+        document = _mapping(written)
+        resolver = _mapping(_mapping(document.get("dns-resolver")).get("config"))
+        routes = _mapping(document.get("routes"))
+        return cls(
+            interfaces=tuple(_interface(*entry) for entry in _mappings(document, "interfaces", "interfaces")),
+            routes=tuple(_routes(_mappings(routes, "config", "routes.config"))),
+            dns_servers=tuple(_dns_servers(resolver.get("server"))),
+        )
+
+    @property
+    def up(self) -> tuple[NetworkInterface, ...]:
+        """The interfaces that the machine uses."""
+        return tuple(interface for interface in self.interfaces if interface.is_up)
+
+    @property
+    def gateways(self) -> tuple[StaticRoute, ...]:
+        """The default routes that name a gateway."""
+        return tuple(route for route in self.routes if route.is_default and route.gateway)
+
+
+def _interface(path: str, written: dict[str, Any]) -> NetworkInterface:
+    families = {
+        version: settings
+        for key, version in FAMILIES.items()
+        if _is_true((settings := _mapping(written.get(key))).get("enabled"))
+    }
+    automatic = [
+        version
+        for version, settings in families.items()
+        if _is_true(settings.get("dhcp")) or _is_true(settings.get("autoconf"))
+    ]
+    return NetworkInterface(
+        path=path,
+        name=str(written.get("name", "")),
+        type=str(written.get("type", "")),
+        mac=parse_mac(str(written.get("mac-address", ""))),
+        state=str(written.get("state", "up")),
+        addresses=tuple(
+            address
+            for key, version in FAMILIES.items()
+            for address in _addresses(f"{path}.{key}.address", families.get(version, {}))
+        ),
+        automatic=frozenset(automatic),
+        automatic_dns=frozenset(
+            version for version in automatic if _is_true(families[version].get("auto-dns", True))
+        ),
+    )
+
+
+def _addresses(path: str, family: dict[str, Any]) -> Iterator[StaticAddress]:
+    for entry_path, entry in _mappings(family, "address", path):
+        cidr = parse_cidr(f"{entry.get('ip')}/{entry.get('prefix-length')}")
+        if cidr is not None and not cidr.is_link_local:
+            yield StaticAddress(entry_path, cidr)
+
+
+def _routes(entries: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[StaticRoute]:
+    """Yield the routes that lead somewhere: neither those to remove nor, for example, a blackhole."""
+    for path, entry in entries:
+        text = str(entry.get("destination", ""))
+        address = parse_address(text)
+        destination = parse_cidr(f"{text}/{address.max_prefixlen}" if address else text)
+        if destination is None or entry.get("state") == "absent" or entry.get("route-type", "unicast") != "unicast":
+            continue
+        gateway = parse_address(str(entry.get("next-hop-address", "")))
+        if gateway is not None and gateway.is_unspecified:
+            gateway = None
+        yield StaticRoute(path, destination.network, gateway, str(entry.get("next-hop-interface", "")))
+
+
+def _dns_servers(listed: object) -> Iterator[DnsServer]:
+    for index, text in enumerate(listed if isinstance(listed, list) else ()):
+        address = parse_address(str(text).partition("%")[0])
+        if address is not None:
+            yield DnsServer(f"dns-resolver.config.server[{index}]", address)
+
+
+def _is_true(value: object) -> bool:
+    return str(value).lower() in TRUE
+
+
+def _mapping(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _mappings(parent: dict[str, Any], key: str, path: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the mappings of a list, each with its path."""
+    listed = parent.get(key)
+    for index, entry in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(entry, dict):
+            yield f"{path}[{index}]", entry
