@@ -24,6 +24,10 @@ from cluster.values.boot_method import BootMethod
 
 BARE = "platform.baremetal"
 MEDIA = "media.address"
+OWN_MACHINE = (
+    "name each host's own machine, which `okd-baremetal bmc consent <stack>` reads; if that reads one machine for "
+    "both, correct the bmc.address of one of them"
+)
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,7 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     """Yield the options that `up` needs and that are missing or contradictory."""
     yield from (value for value in missing(intent) if value.where != MEDIA)  # see _no_boot_server
     yield from _consents(intent, options)
+    yield from _machines_named_twice(options)
     yield from _reinstalls(intent, options)
     yield from _base_of_the_bootstrap(options)
     yield from no_base_iso(intent, options.media)
@@ -236,6 +241,17 @@ def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
         for name in getattr(options, option):
             if name not in names:
                 yield Fault(f"{option}.{name}", "no such host", "remove it, or write the name of a host")
+
+
+def _machines_named_twice(options: Options) -> Iterator[Fault]:
+    """Yield the lines that allow the disk of a machine to be wiped for a second host."""
+    first = dict[str, tuple[str, str]]()
+    for option, lines in (("consent", options.consent), ("reinstall", options.reinstall)):
+        for host, machine in lines.items():
+            where, owner = first.setdefault(machine.strip().lower(), (f"{option}.{host}", host))
+            if machine.strip() and owner != host:
+                what = f"{machine} is named by {where} already, and a machine is one host"
+                yield Fault(f"{option}.{host}", what, OWN_MACHINE)
 
 
 def _reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:

@@ -48,8 +48,8 @@ INSTEAD = "redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmed
 
 _URL = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(//)?([^/?#]*)([^?#]*)(.*)")
 _AUTHORITY = re.compile(r"(?:\[([^\]]*:[^\]]*)\]|([^:\[\]]*))(?::([0-9]*))?")
-_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_NAME = re.compile(rf"(?![0-9.]+\Z){_LABEL}(?:\.{_LABEL})*")
+_LABEL = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_NAME = re.compile(rf"(?![0-9.]+\Z){_LABEL}(?:\.{_LABEL})*\.?")
 
 
 class BmcUrlError(OkdBaremetalError, ValueError):
@@ -108,9 +108,15 @@ class BmcUrl:
         return f"{self.kind.partition('-')[0]}-virtualmedia"
 
     @property
+    def endpoint(self) -> tuple[object, ...]:
+        """A value that is equal for all spellings of one BMC's address; the ports of HTTP and HTTPS are one."""
+        port = None if self.port in PORTS.values() else self.port
+        return parse_address(self.host) or self.host.lower().removesuffix("."), port
+
+    @property
     def server(self) -> tuple[object, ...]:
         """A value that is equal for all spellings of one server's address."""
-        return parse_address(self.host) or self.host.lower(), self.port, self.system_id
+        return *self.endpoint, self.system_id
 
     @property
     def _authority(self) -> str:

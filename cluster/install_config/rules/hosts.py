@@ -1,7 +1,7 @@
 """Rules for the servers: their number, and a unique name, network card and BMC for each."""
 
 import re
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
 
 from base.errors import Fault
@@ -9,7 +9,7 @@ from cluster.install_config.platform import DISABLED, Bmc, Host
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.pools import FENCED
 from cluster.install_config.schema import InstallConfig
-from cluster.values.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url
+from cluster.values.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url, parse_redfish_url
 from cluster.values.boot_method import SECURE_BOOT
 from cluster.values.mac import mac_fault, parse_mac
 
@@ -87,10 +87,25 @@ def _bmc_addresses(config: InstallConfig) -> Iterator[Fault]:
         if host.bmc == Bmc():
             continue
         address = host.bmc.address
-        parsed = _parsed(address)
-        key = parsed.server if isinstance(parsed, BmcUrl) else address
-        if fault := _address_fault(config, parsed) or _taken(used, key, address, where):
+        redfish = _redfish(address)
+        key = redfish.server if redfish else address
+        if fault := _address_fault(config, _parsed(address)) or _taken(used, key, address, where):
             yield fault.within(f"{where}.bmc.address")
+
+
+def _systems(config: InstallConfig) -> Iterator[Fault]:
+    """Check that an address without a system, which means the only one of a BMC, is the only one of that BMC."""
+    by_bmc: dict[Hashable, list[tuple[str, BmcUrl]]] = defaultdict(list)
+    for where, host in _hosts(config):
+        if url := _redfish(host.bmc.address):
+            by_bmc[url.endpoint].append((where, url))
+    for of_bmc in by_bmc.values():
+        others = [where.removeprefix("platform.baremetal.") for where, url in of_bmc if url.system_id is not None]
+        for where, url in of_bmc:
+            if url.system_id is None and others:
+                what = f"{url.url} names no system, and {others[0]} is on the same BMC"
+                fix = "write the path of the system, or the address of this host's own BMC"
+                yield Fault(f"{where}.bmc.address", what, fix)
 
 
 def _fencing(config: InstallConfig) -> Iterator[Fault]:
@@ -168,6 +183,13 @@ def _parsed(address: str) -> BmcUrl | BmcUrlError:
         return error
 
 
+def _redfish(address: str) -> BmcUrl | None:
+    try:
+        return parse_redfish_url(address)
+    except BmcUrlError:
+        return None
+
+
 def _address_fault(config: InstallConfig, parsed: BmcUrl | BmcUrlError) -> Fault | None:
     """Return the fault of a BMC address, or None. A host that boots by PXE needs a provisioning network."""
     disabled = config.baremetal.provisioning_network == DISABLED
@@ -207,6 +229,7 @@ RULES = (
     _boot_macs,
     _credentials,
     _bmc_addresses,
+    _systems,
     _fencing,
     _boot_modes,
     _root_devices,

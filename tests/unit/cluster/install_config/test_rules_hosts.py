@@ -36,10 +36,11 @@ def bmc_without(*keys: str) -> Change:
     return change
 
 
-def both(first: str, second: str) -> Change:
-    """Set the BMC addresses of the first two hosts."""
+def both(first: str, second: str, mode: str = "Disabled") -> Change:
+    """Set the BMC addresses of the first two hosts, and the mode of the provisioning network."""
 
     def change(config: dict[str, Any]) -> None:
+        bare(config)["provisioningNetwork"] = mode
         for index, address in enumerate((first, second)):
             host(config, index)["bmc"]["address"] = address
 
@@ -215,6 +216,21 @@ def test_good_hosts_pass(change: Change) -> None:
             id="address-twice-in-two-spellings",
         ),
         pytest.param(
+            both("redfish-virtualmedia://bmc.lab/1", "redfish-virtualmedia+http://BMC.lab./1"),
+            f"{AT}[1].bmc.address: redfish-virtualmedia+http://BMC.lab./1 is used by hosts[0]",
+            id="C2-address-twice-by-another-transport",
+        ),
+        pytest.param(
+            both("redfish-virtualmedia://bmc", "redfish-virtualmedia://bmc/redfish/v1/Systems/1"),
+            f"{ADDRESS}: redfish-virtualmedia://bmc names no system, and hosts[1] is on the same BMC. Fix: write the",
+            id="C2-the-only-system-beside-another",
+        ),
+        pytest.param(
+            both("192.0.2.9", "redfish://192.0.2.9", mode="Managed"),
+            f"{AT}[1].bmc.address: redfish://192.0.2.9 is used by hosts[0] already",
+            id="C2-address-twice-once-without-a-type",
+        ),
+        pytest.param(
             bmc("redfish://bmc"),
             f"{ADDRESS}: redfish needs a provisioning network, and provisioningNetwork is Disabled. "
             "Fix: use redfish-virt",
@@ -231,7 +247,7 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(bmc("foo://bmc"), f"{ADDRESS}: BMC type foo is unknown. Fix: use redfish", id="unknown-type"),
         pytest.param(bmc("foo://bmc", "Managed"), f"{ADDRESS}: BMC type foo is unknown", id="unknown-type-managed"),
-        pytest.param(bmc("redfish://b_c", "Unmanaged"), f"{ADDRESS}: host 'b_c' is neither", id="bad-host-unmanaged"),
+        pytest.param(bmc("redfish://b+c", "Unmanaged"), f"{ADDRESS}: host 'b+c' is neither", id="bad-host-unmanaged"),
         pytest.param(
             bmc("redfish-virtualmedia://admin:rehearsal-only@bmc/1"),
             f"{ADDRESS}: credentials do not belong in the URL",

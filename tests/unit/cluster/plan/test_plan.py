@@ -9,6 +9,7 @@ import yaml
 from base.errors import ConfigError
 from cluster.install_config import read
 from cluster.plan import ClusterPlan, Role
+from cluster.plan.refusals import OWN_MACHINE
 from testing import plans
 from testing.certificates import authority
 from testing.install_configs import bare, host
@@ -24,6 +25,7 @@ SECRET = "hunter2"
 NO_HOST = "no such host. Fix: remove it, or write the name of a host"
 OUTSIDE = "is outside machineNetwork 192.168.111.0/24. Fix: write an address of that network"
 LOGIN = {"username": "root", "password": SECRET}
+WITHOUT_THE_FIRST = {name: plans.CONSENT[name] for name in plans.HOSTS[1:]}
 
 
 def faults_of(**changes: Any) -> list[str]:
@@ -182,7 +184,7 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
             {"consent": {**plans.CONSENT, "okd-master-9": "x"}}, [f"consent.okd-master-9: {NO_HOST}"], id="consent"
         ),
         pytest.param(
-            {"consent": {name: "x" for name in plans.HOSTS[1:]}},
+            {"consent": WITHOUT_THE_FIRST},
             [
                 "consent.okd-master-0: missing. Fix: "
                 "name the serial or system UUID of the one machine whose disk may be wiped"
@@ -197,9 +199,25 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
             [f"bmc_trust.okd-master-9: {NO_HOST}"],
             id="trust",
         ),
+        pytest.param(
+            {"consent": {**plans.CONSENT, "okd-worker-1": f" {plans.CONSENT['okd-master-0'].upper()} "}},
+            [
+                f"consent.okd-worker-1:  {plans.CONSENT['okd-master-0'].upper()}  is named by consent.okd-master-0 "
+                f"already, and a machine is one host. Fix: {OWN_MACHINE}"
+            ],
+            id="C1-one-machine-for-two-hosts",
+        ),
+        pytest.param(
+            {"reinstall": {"okd-worker-1": plans.CONSENT["okd-worker-0"]}},
+            [
+                f"reinstall.okd-worker-1: {plans.CONSENT['okd-worker-0']} is named by consent.okd-worker-0 already, "
+                f"and a machine is one host. Fix: {OWN_MACHINE}"
+            ],
+            id="C1-reinstall-of-another-hosts-machine",
+        ),
         pytest.param({"reinstall": {"okd-master-9": "x"}}, [f"reinstall.okd-master-9: {NO_HOST}"], id="reinstall"),
         pytest.param(
-            {"reinstall": {"okd-master-0": "x"}, "consent": {name: "x" for name in plans.HOSTS[1:]}},
+            {"reinstall": {"okd-master-0": "x"}, "consent": WITHOUT_THE_FIRST},
             [
                 "consent.okd-master-0: missing. Fix: "
                 "name the serial or system UUID of the one machine whose disk may be wiped",

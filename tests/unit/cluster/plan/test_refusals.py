@@ -29,7 +29,7 @@ def test_a_pool_without_servers_needs_no_base_iso(files: Files) -> None:
         arm64(config)
         config["compute"][0]["replicas"] = 0
 
-    consent = {name: "x" for name in plans.HOSTS[:3]}
+    consent = {name: plans.CONSENT[name] for name in plans.HOSTS[:3]}
     named = {name: found for name, found in addresses().items() if "master" in name}
     assert files.plan(change, consent=consent, node_addresses=named).options.media.base_iso_arm64 is None
 
