@@ -59,13 +59,18 @@ def _addresses(intent: Intent, site: SiteFacts) -> Iterator[Option]:
     everyone: list[Server | BootstrapHost] = [*intent.servers, intent.bootstrap]
     machines = [machine for machine in everyone if option_of(machine) in lacking]
     hosts = ["bootstrap" if machine is intent.bootstrap else machine.name for machine in machines]
-    names = [f"{host}.{intent.domain}" for host in hosts]
     with ThreadPoolExecutor(WORKERS) as threads:
-        answers = threads.map(site.addresses, names)
-    pairs = zip(machines, names, answers, strict=True)
-    known = [DnsAnswer(machine, name, [*addresses]) for machine, name, addresses in pairs]
+        answers = threads.map(lambda host: _in_dns(site, host, intent.domain), hosts)
+    known = [DnsAnswer(machine, *answer) for machine, answer in zip(machines, answers, strict=True)]
     for answer in known:
         yield _address(intent, answer, [other for other in known if other is not answer])
+
+
+def _in_dns(site: SiteFacts, host: str, domain: str) -> tuple[str, list[Address]]:
+    """Return the name by which DNS knows a host, and its addresses. A host's name with a dot may be complete."""
+    names = [host, f"{host}.{domain}"] if "." in host else [f"{host}.{domain}"]
+    answers = ((name, site.addresses(name)) for name in names)
+    return next((answer for answer in answers if answer[1]), (names[0], []))
 
 
 def _address(intent: Intent, answer: DnsAnswer, others: list[DnsAnswer]) -> Option:

@@ -13,6 +13,7 @@ from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED, Host
 from cluster.install_config.rules.vips import user_managed
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Images, MediaOption, Options
+from cluster.plan.host_names import refused_names
 from cluster.plan.intent import dhcp_range, pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.plan.node_addresses import unused
@@ -53,6 +54,7 @@ def unsupported(config: InstallConfig) -> Iterator[Fault]:
     yield from _networks(config)
     yield from _pools(config)
     yield from _hosts(config)
+    yield from refused_names(config)
 
 
 def missing(intent: Intent) -> list[Missing]:

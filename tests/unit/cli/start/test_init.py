@@ -279,11 +279,19 @@ def test_with_a_provisioning_network_the_card_is_another_one(new: NewStack) -> N
     )
 
 
-@pytest.mark.parametrize("name", ["on", "12", "a.b"])
+@pytest.mark.parametrize("name", ["on", "1e2", "a.b"])
 def test_a_host_of_any_name_keeps_it(new: NewStack, name: str) -> None:
     new.site.names[f"{name}.okd.lab.test"] = ["192.168.111.21"]
     assert new.init(lambda c: host(c).update(name=name)).returncode == 0
     assert new.options["node_addresses"][name] == ["192.168.111.21"]
+
+
+def test_dns_is_asked_for_a_complete_name_as_it_is(new: NewStack) -> None:
+    """H03."""
+    new.site.names["m0.example.com"] = ["192.168.111.21"]
+    assert new.init(lambda c: host(c).update(name="m0.example.com")).returncode == 0
+    assert new.options["node_addresses"]["m0.example.com"] == ["192.168.111.21"]
+    assert "m0.example.com.okd.lab.test" not in new.site.asked
 
 
 def test_a_name_with_a_dot_is_quoted_in_its_command(new: NewStack) -> None:
