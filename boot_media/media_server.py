@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any, Self
+from urllib.parse import unquote
 
 from assets.contract import BOOT_SCRIPT
 from base.errors import ProvisioningError
@@ -35,7 +36,8 @@ CHUNK = 1024 * 1024  # bytes per system call
 IDLE_S = 120  # a BMC that reads nothing for this long has gone
 READERS = 1024  # connections that may wait to be accepted: all BMCs begin to read at once
 MB = 1_000_000
-RANGE = re.compile(r"bytes=(\d*)-(\d*)")
+RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})", re.IGNORECASE)  # RFC 9110 section 14.1: in any case
+ORIGIN = re.compile(r"^https?://[^/?#]*", re.IGNORECASE)
 
 
 def span_of(header: str | None, size: int) -> Span | None:
@@ -57,6 +59,15 @@ def span_of(header: str | None, size: int) -> Span | None:
 def _range(header: str | None) -> re.Match[str] | None:
     match = RANGE.fullmatch((header or "").replace(" ", ""))
     return match if match and any(match.groups()) else None
+
+
+def plain_path(target: str) -> str:
+    """Return the path that a request target names, in origin or absolute form, percent-encoded or not.
+
+    RFC 9112 section 3.2.2: a server accepts the absolute form. RFC 3986 section 6.2.2.2: `%2E` is `.`. What is served
+    is found by its whole path, so a decoded `/../` is a path of nothing.
+    """
+    return unquote(ORIGIN.sub("", target))
 
 
 def pieces(iso: Iso, span: Span) -> Iterator[Span | bytes]:
@@ -256,6 +267,13 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = IDLE_S
     disable_nagle_algorithm = True  # otherwise a small body waits for the reader's delayed ACK of the header
+
+    def parse_request(self) -> bool:
+        """Read the request; `path` is the plain path from then on."""
+        is_read = super().parse_request()
+        if is_read:
+            self.path = plain_path(self.path)
+        return is_read
 
     def do_GET(self) -> None:
         """Send the ISO, or the requested part of it."""

@@ -5,12 +5,16 @@ from urllib.parse import urlsplit
 
 
 def ask(
-    url: str, method: str = "GET", *, reader: str = "127.0.0.1", **headers: str
+    url: str, method: str = "GET", *, reader: str = "127.0.0.1", target: str = "", **headers: str
 ) -> tuple[http.client.HTTPResponse, bytes]:
-    """Return the answer to a request and its body, once the server has counted what it sent."""
+    """Return the answer to a request and its body, once the server has counted what it sent.
+
+    Args:
+        target: The target in the request line, in place of the path of `url`.
+    """
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.netloc, timeout=10, source_address=(reader, 0))
-    connection.request(method, parts.path, headers=headers)
+    connection.request(method, target or parts.path, headers=headers)
     answer = connection.getresponse()
     body = answer.read()
     connection.request("HEAD", "/")  # this answer comes after the earlier bytes have been counted

@@ -72,6 +72,9 @@ def wait_until_idle() -> None:
     [
         (None, (0, 100)),
         ("bytes=0-9", (0, 10)),
+        ("Bytes=0-9", (0, 10)),
+        ("BYTES = 90-", (90, 100)),
+        (f"bytes=0-{'9' * 5000}", (0, 100)),
         ("bytes=90-", (90, 100)),
         ("bytes=-10", (90, 100)),
         ("bytes=-1000", (0, 100)),
@@ -83,7 +86,7 @@ def wait_until_idle() -> None:
         ("bytes=0-1,3-4", (0, 100)),
         ("lines=1-2", (0, 100)),
     ],
-    ids=str,
+    ids=lambda value: str(value)[:20],
 )
 def test_the_span_that_a_range_header_requests(header: str | None, span: Span | None) -> None:
     assert span_of(header, 100) == span
@@ -210,6 +213,40 @@ def test_an_unsatisfiable_range_and_an_unknown_path_are_refused(server: MediaSer
     assert ask(url.replace(DIGEST, "../../etc"))[0].status == 404
 
 
+def spelled(url: str) -> dict[str, str]:
+    """Return ways to name the path of a URL in a request line, all of them equal by RFC 9112 and RFC 3986."""
+    path = urlsplit(url).path
+    return {
+        "absolute form": url,
+        "absolute form, another name of the server": f"HTTP://Media.Example:80{path}",
+        "encoded": path.replace(".", "%2E").replace("-", "%2d"),
+        "absolute and encoded": url.replace(".iso", "%2eiso"),
+    }
+
+
+def test_each_spelling_of_a_path_is_served_and_counted(server: MediaServer, iso: Iso, content: bytes) -> None:
+    """HTTP-ABS."""
+    url = server.publish("h-0", iso)
+    for count, (name, target) in enumerate(spelled(url).items(), 1):
+        answer, body = ask(url, target=target, Range="Bytes=0-99")
+        assert (answer.status, body) == (206, content[:100]), name
+        assert server.sent(url) == count * 100
+
+
+def test_each_spelling_of_a_path_receives_the_report(server: MediaServer) -> None:
+    """HTTP-ABS."""
+    url = server.report_url("cd" * 32)
+    assert post(url, b"chosen", target=url) == 200
+    assert server.received_report(url) == "chosen"
+
+
+@pytest.mark.parametrize(
+    "target", ["/../base.iso", "/%2e%2e/base.iso", "http://x/..%2fbase.iso", "http://x", "//base.iso"]
+)
+def test_no_spelling_of_a_path_leads_to_a_file(server: MediaServer, iso: Iso, target: str) -> None:
+    assert ask(server.publish("h0", iso), target=target)[0].status == 404
+
+
 def test_a_range_of_an_older_iso_gets_the_changed_iso_in_full(server: MediaServer, iso: Iso) -> None:
     answer, _ = ask(server.publish("h0", iso), **{"Range": "bytes=0-9", "If-Range": '"old"'})
     assert answer.status == 200
@@ -224,10 +261,10 @@ def test_a_client_that_goes_away_leaves_the_server_serving(server: MediaServer, 
     assert ask(url)[1] == content
 
 
-def post(url: str, body: bytes, **headers: str) -> int:
+def post(url: str, body: bytes, target: str = "", **headers: str) -> int:
     parts = urlsplit(url)
     connection = http.client.HTTPConnection(parts.netloc, timeout=10)
-    connection.request("POST", parts.path, body, headers)
+    connection.request("POST", target or parts.path, body, headers)
     status = connection.getresponse().status
     connection.close()
     return status
