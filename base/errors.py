@@ -122,16 +122,18 @@ class BmcTransientError(BmcError):
     Args:
         undone: True if the BMC certainly did not act; otherwise it may have acted, or may still act.
         refused: True if the BMC answered, with an error.
+
+    Attributes:
         retry_after_s: Seconds that the BMC asks the client to wait.
         passes_s: Seconds after which this error is no longer believed to pass.
     """
 
     def __init__(
-        self, what: str, *, where: str = "", undone: bool = False, refused: bool = False, retry_after_s: float = 0
+        self, what: str, *, where: str = "", fix: str = "", undone: bool = False, refused: bool = False
     ) -> None:
-        super().__init__(what, where=where)
-        self.undone, self.refused, self.retry_after_s = undone, refused, retry_after_s
-        self.passes_s = math.inf
+        super().__init__(what, where=where, fix=fix)
+        self.undone, self.refused = undone, refused
+        self.retry_after_s, self.passes_s = 0.0, math.inf
 
 
 class BmcTimeoutError(BmcError):

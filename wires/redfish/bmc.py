@@ -176,6 +176,10 @@ class BmcClient(Protocol):
         """Request On, or Off without a shutdown of the operating system."""
         ...
 
+    def check_task(self) -> None:
+        """Raise if the task that the last request for a change has started has failed."""
+        ...
+
     def close(self) -> None:
         """End the session, if any, and close the connection."""
         ...

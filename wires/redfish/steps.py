@@ -58,6 +58,8 @@ class _RequestPacing:
     failures: int = 0
     wait_s: float = 0.0
     last: str = ""
+    fix: str = ""
+    """The fix of the last transient error."""
     refused: bool = False
     """Whether the BMC answered the last request, with an error."""
     missing_at: float = math.inf
@@ -90,7 +92,7 @@ class _RequestPacing:
         self.wait_s = jittered(min(longest, first * 2**self.failures))
         self.wait_s = max(self.wait_s, error.retry_after_s)
         self.failures += 1
-        self.last = f"; last answer: {error.fault.what}"
+        self.last, self.fix = f"; last answer: {error.fault.what}", error.fault.fix
 
 
 @dataclass
@@ -163,7 +165,7 @@ class Steps:
 
         Raises:
             BmcTimeoutError: The state was not reached in time.
-            BmcRefusedError: The BMC refuses the request.
+            BmcRefusedError: The BMC refuses the request, or its task has failed.
         """
         clock = self.clock
         until = min(self.until, clock.now() + within_s)
@@ -172,12 +174,14 @@ class Steps:
             try:
                 if is_so() or (act and pacing.is_due() and _made_so(is_so, lambda: pacing.request(act))):
                     return
+                if act:
+                    self.bmc.check_task()
                 pacing.succeeded()
             except BmcTransientError as error:
                 pacing.failed(error)
             if clock.now() >= until:
                 what = f"{what} was not reached in time{pacing.last}"
-                raise BmcTimeoutError(what, where=self.bmc.url, refused=pacing.refused)
+                raise BmcTimeoutError(what, where=self.bmc.url, fix=pacing.fix, refused=pacing.refused)
             yield min(pacing.wait_s, max(0.0, until - clock.now()))
 
     def power(self, want: Power) -> Waits:

@@ -18,7 +18,9 @@ from wires.redfish.boot.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
 from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.client.connector import BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
+from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
 from wires.redfish.client.refusals import Refusals
+from wires.redfish.client.tasks import TaskResult
 from wires.redfish.drives.discs import DiscDrives, reread
 
 ROOT = "/redfish/v1/"
@@ -42,16 +44,23 @@ enough that an operator soon reads what the BMC does not have. One that says 503
 
 
 class SushyBmc:
-    """One system behind a Redfish service. Sends nothing before the first read. Not thread-safe."""
+    """One system behind a Redfish service. Sends nothing before the first read. Not thread-safe.
 
-    def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
+    Args:
+        from_state: Whether the login is that of the state, which may be older than that of the stack's options.
+    """
+
+    def __init__(
+        self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS, *, from_state: bool = False
+    ) -> None:
         url = parse_redfish_url(access.address)
         self._path, self.wanted_mode = url.system_id, access.boot_mode
         self._boot_method, self._instead = access.boot_method, url.instead
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
-        self._refusals = Refusals(self.url, limits, self._http.adapter)
+        refused_login = REFUSED_STATE_LOGIN if from_state else REFUSED_LOGIN
+        self._refusals = Refusals(self.url, limits, self._http.adapter, refused_login)
         self._seen: Any = None
         self._managers_seen: list[Any] = []
         self._quirks_seen: Quirks | None = None
@@ -96,6 +105,8 @@ class SushyBmc:
         """Read the power state. Skips the rest of the System, because this is the most frequent read."""
         with self._converted_errors("read the power"):
             system = self._http.get(self._seen.path).json() if self._seen is not None else self._system().json
+            if not system["PowerState"]:
+                raise BmcTransientError("cannot read the power: PowerState reads null", where=self.url, undone=True)
             return POWER.get(system["PowerState"], Power.CHANGING)
 
     def boot_override(self) -> BootOverride:
@@ -214,6 +225,21 @@ class SushyBmc:
         with self._converted_errors(f"switch power {want.value}"):
             system = self._known()
             system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
+
+    def check_task(self) -> None:
+        """Raise if the task that the last write has started has failed. Sends nothing if it started none."""
+        if not self._http.task:
+            return
+        with self._converted_errors("read the task of the last request"):
+            try:
+                task = TaskResult.of(self._http.get(self._http.task))
+            except (sushy.exceptions.ResourceNotFoundError, sushy.exceptions.AccessError):
+                # A monitor may go with its task, and not every account may read it.
+                task = TaskResult(is_over=True)
+            if task.is_over:
+                self._http.task = ""
+            if task.failure:
+                raise self._refusals.of_task(task)
 
     def close(self) -> None:
         """End the session, if any, and close the connection."""

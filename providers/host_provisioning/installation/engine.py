@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from base.clock import Clock
-from base.errors import BmcIdentityError, BmcRefusedError, BmcTimeoutError, ProvisioningError
+from base.errors import BmcIdentityError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
 from base.progress import Progress, Report
 from boot_media.disk import CHOSEN, REFUSED
 from boot_media.iso import names_boot_iso
@@ -153,7 +153,7 @@ class Installation:
                     self._heartbeat()
                     yield seconds
             except BmcTimeoutError as error:
-                raise self._too_late(error.fault.what) from None
+                raise self._too_late(error.fault) from None
             finally:
                 self.adapters.boot_procedure.withdraw()
                 self.adapters.bmc.close()
@@ -310,11 +310,11 @@ class Installation:
         self._missing = self.adapters.missing(self.host) or ""
         return self._missing
 
-    def _too_late(self, what: str) -> BmcTimeoutError:
+    def _too_late(self, fault: Fault) -> BmcTimeoutError:
         spent = self.adapters.clock.now() - self._step_at
-        what = f"{self._missing}; {what}" if self._missing else what
+        what = f"{self._missing}; {fault.what}" if self._missing else fault.what
         text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
-        fix = "look at the server's console, then run `pulumi up` again"
+        fix = fault.fix or "look at the server's console, then run `pulumi up` again"
         if self._step == ADOPTING:
             fix = "if it does not run this cluster, switch it off, then run `pulumi up` again, which installs it"
         return BmcTimeoutError(text, where=self.adapters.bmc.url, fix=fix)

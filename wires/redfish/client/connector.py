@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from functools import partial
 from http import HTTPStatus
 from typing import Any
 
@@ -23,7 +24,9 @@ from urllib3.exceptions import ProtocolError
 
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
+from wires.redfish.client.logins import REFUSED, Login
 from wires.redfish.client.masking import TrafficMask
+from wires.redfish.client.tasks import task_path
 from wires.redfish.client.tls import PlainSocket, time_limit, tls_context
 
 SESSIONS = "/redfish/v1/SessionService/Sessions"
@@ -50,11 +53,14 @@ class BmcConnector(Connector):  # type: ignore[misc]
             connect_timeout=limits.connect_s,
         )
         basic = b64encode(f"{access.username}:{password.get_secret_value()}".encode()).decode()
-        self.adapter = BmcAdapter(url.base, access, limits, TrafficMask(password, SecretStr(basic)))
+        login = Login.of(url.base, access.username, password)
+        self.adapter = BmcAdapter(access, login, limits, TrafficMask(password, SecretStr(basic)))
         self._login: Callable[[], dict[str, str]] | None = None
         if access.session:
             self._login = lambda: {"UserName": access.username, "Password": password.get_secret_value()}
         self._token_path = ""
+        self.task = ""
+        """Path of the task that the last write has started; empty if none."""
         session = self._session
         # Mount no other origin: a link in a BMC's answer must not carry the password to another server.
         session.adapters.clear()
@@ -79,7 +85,16 @@ class BmcConnector(Connector):  # type: ignore[misc]
         super().close()
 
     def _op(self, method: str, path: str = "", **kwargs: Any) -> Any:
-        """Send a request of sushy's. Log in first if necessary, and again if the session has expired."""
+        """Send a request of sushy's, and note the task that it starts."""
+        if method == "GET":
+            return self._logged_in(method, path, **kwargs)
+        self.task = ""
+        answer = self._logged_in(method, path, **kwargs)
+        self.task = task_path(answer)
+        return answer
+
+    def _logged_in(self, method: str, path: str, **kwargs: Any) -> Any:
+        """Send a request. Log in first if necessary, and again if the session has expired."""
         if self._login is None:
             return self._once(method, path, **kwargs)
         fresh = TOKEN not in self._session.headers
@@ -114,13 +129,14 @@ class BmcAdapter(HTTPAdapter):
     (measured 2026-11, sushy 5.14.0). The adapter also counts requests, and writes them to the log, secrets masked.
     """
 
-    def __init__(self, base: str, access: BmcAccess, limits: Limits, mask: TrafficMask) -> None:
+    def __init__(self, access: BmcAccess, login: Login, limits: Limits, mask: TrafficMask) -> None:
         pinned = access.fingerprint if access.verify else ""
         context = tls_context(access.ca, verify=access.verify and not pinned)
         self._tls: dict[str, Any] = {"ssl_context": context, "assert_fingerprint": pinned or None}
-        self._base, self._limits, self.mask = base, limits, mask
+        self._base, self._limits, self.mask = login.endpoint, limits, mask
+        self._login, self._in_session = login, access.session
         self._answer_s = limits.answer_s
-        self._turn = _turns.setdefault(base, threading.Lock())  # BMCs handle parallel requests badly
+        self._turn = _turns.setdefault(login.endpoint, threading.Lock())  # BMCs handle parallel requests badly
         self.sent = 0
         """Number of requests sent so far."""
         self.keep_alive = True
@@ -154,11 +170,19 @@ class BmcAdapter(HTTPAdapter):
         """Keep the context's own CAs."""
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
-        """Wait until no other request to this BMC is under way, send, and read the whole answer."""
+        """Wait until no other request to this BMC is under way, send, and read the whole answer.
+
+        A login that this process knows to be refused is not sent: its request gets the answer that refused it.
+        """
+        has_login = not self._in_session or (request.method == "POST" and request.path_url == SESSIONS)
         with self._turn, time_limit(self._answer_s):
-            if not _log.isEnabledFor(logging.DEBUG):
-                return self._exchange(request, *args, **kwargs)
-            return self._logged(request, lambda: self._exchange(request, *args, **kwargs))
+            if has_login and self._login in REFUSED:
+                return REFUSED[self._login]
+            exchange = partial(self._exchange, request, *args, **kwargs)
+            response = self._logged(request, exchange) if _log.isEnabledFor(logging.DEBUG) else exchange()
+            if has_login and response.status_code == HTTPStatus.UNAUTHORIZED:
+                REFUSED[self._login] = response
+            return response
 
     def _exchange(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         self.sent += 1

@@ -1,7 +1,6 @@
 """Conversion of the exceptions of sushy and requests: what each means, whether a retry may help, and no secrets."""
 
 import errno
-import re
 import socket
 import ssl
 from collections.abc import Sequence
@@ -17,6 +16,8 @@ from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTransientErr
 from base.http_client import causes
 from wires.redfish.client.access import Limits
 from wires.redfish.client.connector import AnswerTooLongError, BmcAdapter
+from wires.redfish.client.reasons import REFUSED_LOGIN, Reason, reason_of
+from wires.redfish.client.tasks import TaskResult
 
 NOT_NOW = frozenset({408, 409, 412, 423, 425, 428, 429, 503})
 """Statuses with which a BMC refuses a request that it may accept later."""
@@ -27,8 +28,6 @@ NOT_NOW_WORDS = (
     "SessionLimitExceeded",
 )
 UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
-LICENCE = re.compile("licen[sc]e", re.IGNORECASE)
-"""In Supermicro's OemLicenseNotPassed, iLO's LicenseKeyRequired, and what other BMCs say of a missing licence."""
 EXPIRED, OTHER_NAME, OTHER_ADDRESS = 10, 62, 64  # X509_V_ERR_* of OpenSSL's x509_vfy.h; Python's ssl has no names
 RENAME = "have bmc.address name the server as its certificate does; or pin it with bmc_trust.<host>.sha256"
 FIXES = {
@@ -56,6 +55,8 @@ class Refusals:
     limits: Limits
     wire: BmcAdapter
     """Holds the kind of the last request, and the secrets to mask."""
+    refused_login: Reason = REFUSED_LOGIN
+    """The reason of a refused login."""
 
     def of(self, error: Exception, attempt: str, *, known: bool) -> BmcError:
         """Return the program's own error for `error`.
@@ -76,25 +77,33 @@ class Refusals:
         what = f"cannot {attempt}: the answer is not usable ({self._clean(error)})"
         return BmcTransientError(what, where=self.where, undone=self.wire.only_read)
 
+    def of_task(self, task: TaskResult) -> BmcError:
+        """Return the error of a request that the BMC accepted, and whose task has failed."""
+        said = "; ".join(map(_detail, task.said))
+        reason, words = reason_of(HTTPStatus.OK, said), self._clean(said)
+        what = f"the BMC accepted the request, and its task ended as {task.failure}"
+        what = f"{what} ({words})" if words else what
+        return BmcRefusedError(what, where=self.where, fix=reason.fix if reason else "")
+
     def _answered(self, error: sushy.exceptions.HTTPError, what: str, *, known: bool) -> BmcError:
-        status, text = error.status_code, self._clean(_words(error))
-        words = f" ({text})" if text else ""
-        if status == HTTPStatus.FORBIDDEN and LICENCE.search(text):
-            fix = "add the licence to the BMC"
-            return BmcRefusedError(f"{what}, the BMC lacks a licence{words}", where=self.where, fix=fix)
+        status, said = error.status_code, _words(error)
+        reason, text, fix = reason_of(status, said, self.refused_login), self._clean(said), ""
+        if reason:
+            what, fix = f"{what}, {reason.what}", reason.fix
+        what = f"{what} ({text})" if text else what
         if isinstance(error, sushy.exceptions.AccessError):
-            fix = "correct bmc.username and bmc.password in install-config.yaml; nothing is retried, accounts lock"
-            return BmcAuthError(f"{what}, the BMC refuses the credentials{words}", where=self.where, fix=fix)
-        what += words
+            kind = BmcAuthError if reason and reason.ends_login else BmcRefusedError
+            return kind(what, where=self.where, fix=fix)
         if status == HTTPStatus.NOT_FOUND and not known:
             fix = "compare bmc.address with what the BMC lists at /redfish/v1/Systems"
             return BmcRefusedError(what, where=self.where, fix=fix)
         undone = self.wire.only_read or status in NOT_NOW or any(word in str(error) for word in NOT_NOW_WORDS)
         passing = status in (*NOT_NOW, HTTPStatus.NOT_FOUND) or status >= HTTPStatus.INTERNAL_SERVER_ERROR
         if passing or any(word in str(error) for word in NOT_NOW_WORDS):
-            after_s = self.wire.retry_after_s
-            return BmcTransientError(what, where=self.where, undone=undone, refused=True, retry_after_s=after_s)
-        return BmcRefusedError(what, where=self.where)
+            passing_error = BmcTransientError(what, where=self.where, fix=fix, undone=undone, refused=True)
+            passing_error.retry_after_s = self.wire.retry_after_s
+            return passing_error
+        return BmcRefusedError(what, where=self.where, fix=fix)
 
     def _unanswered(self, chain: Sequence[BaseException], what: str) -> BmcError:
         """Return the error for a request without an answer, whose exception and causes are `chain`."""

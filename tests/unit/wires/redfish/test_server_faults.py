@@ -26,6 +26,7 @@ from testing.fakes.fleet.fleet import Fault, uuid_of
 from testing.fakes.fleet.vendors import VENDORS
 from testing.server_under_test import NAME, ServerUnderTest, server
 from wires.redfish.client.connector import BmcAdapter
+from wires.redfish.client.logins import REFUSED
 
 ONE_OF_EACH = {"ForceOff": 1, "On": 2}
 """The Resets of an installation: off when found running, on from the ISO, on from the disk."""
@@ -41,6 +42,31 @@ AS_LEGACY = {
 }
 DISABLED = {**AS_LEGACY, "BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
 FOREIGN = "nfs://192.0.2.9/rescue.iso"
+INSERT, RESET = "POST.*InsertMedia", "POST.*Reset"
+TASK = "/redfish/v1/TaskService/Tasks/JID_1"
+STARTED = {"@odata.id": TASK, "Id": "JID_1", "TaskState": "Running", "TaskStatus": "OK"}
+FAILED = STARTED | {
+    "TaskState": "Exception",
+    "TaskStatus": "Critical",
+    "Messages": [{"MessageId": "IDRAC.2.8.RAC0720", "Message": "Unable to locate the ISO"}],
+}
+"""kubevirtbmc issue 235 and community.general issue 8279: a write is answered before it is carried out."""
+
+
+def said(message_id: str, words: str) -> dict[str, Any]:
+    """Return an error of Redfish (DSP0266, section Error responses)."""
+    info = {"MessageId": message_id, "Message": words, "MessageArgs": [], "Severity": "Critical"}
+    return {"error": {"code": "Base.1.8.GeneralError", "message": "See it", "@Message.ExtendedInfo": [info]}}
+
+
+CHANGE_PASSWORD = said(
+    "Base.1.8.PasswordChangeRequired",
+    "The password provided for this account must be changed before access is granted.",
+)
+LOCKED_DOWN = said("IDRAC.2.8.LC148", "Unable to perform the operation because the System Lockdown Mode is enabled.")
+UNPRIVILEGED = said("Base.1.8.InsufficientPrivilege", "There are insufficient privileges for the account.")
+DETACHED = said("IDRAC.2.8.VRM0021", "Virtual Media is detached or is already in use.")
+"""By the Base registry, dell/iDRAC-Redfish-Scripting issue 319, and microsoft/lisa pull request 4168."""
 
 
 def nothing(_: ServerUnderTest) -> None:
@@ -86,6 +112,18 @@ def logged_out(it: ServerUnderTest) -> None:
     it.fleet.fault(Fault("POST.*Reset", "logout", times=1))
 
 
+def accepted(request: str, *, ends: bool, monitor: bool = False) -> Callable[[ServerUnderTest], None]:
+    """Answer a write with 202 and its task, which ends well, or fails; its monitor then answers in its place."""
+    end = Fault(f"GET {TASK}", "status", status=400, body=DETACHED) if monitor else None
+    task = end or Fault(f"GET {TASK}", "status", status=200, body=STARTED if ends else FAILED)
+    location = {"Location": f"https://bmc.example{TASK}"} if monitor else {}
+    return script(task, Fault(request, "status", status=202, body=STARTED, headers=location, applied=ends))
+
+
+def refused(request: str, status: int, body: dict[str, Any]) -> Callable[[ServerUnderTest], None]:
+    return script(Fault(request, "status", status=status, body=body))
+
+
 def answer_lost(request: str) -> Callable[[ServerUnderTest], None]:
     return script(Fault(request, "reset", times=1, applied=True))
 
@@ -128,6 +166,65 @@ ROWS = (
         script(Fault("POST.*Insert", "unlicensed")),
         ProvisioningError,
         r"HTTP 403, the BMC lacks a licence \(Base\.1\.8\.LicenseNotPassed",
+    ),
+    FaultCase(
+        "403 until the account's password is changed",
+        refused("GET", 403, CHANGE_PASSWORD),
+        BmcAuthError,
+        "must set a new password first.*Fix: set one on the BMC's own pages",
+    ),
+    FaultCase(
+        "403 for want of a privilege",
+        refused(RESET, 403, UNPRIVILEGED),
+        BmcRefusedError,
+        "the account lacks a privilege.*Fix: give its account the role Administrator",
+        writes=1,
+    ),
+    FaultCase(
+        "403 in lockdown",
+        refused(INSERT, 403, LOCKED_DOWN),
+        ProvisioningError,
+        "the server is locked down.*Fix: switch the lockdown mode off",
+    ),
+    FaultCase(
+        "400 in lockdown",
+        refused(RESET, 400, LOCKED_DOWN),
+        BmcRefusedError,
+        "the server is locked down.*Fix: switch the lockdown mode off",
+        writes=1,
+    ),
+    FaultCase(
+        "400 as virtual media is detached",
+        refused(INSERT, 400, DETACHED),
+        ProvisioningError,
+        "virtual media is detached, or in use.*Fix: attach it",
+    ),
+    FaultCase(
+        "500 as virtual media is detached",
+        refused(INSERT, 500, DETACHED),
+        ProvisioningError,
+        "virtual media is detached, or in use.*Fix: attach it",
+    ),
+    FaultCase("202 to an insert, done by a task", accepted(INSERT, ends=True)),
+    FaultCase("202 to a reset, done by a task", accepted(RESET, ends=True)),
+    FaultCase(
+        "202 to an insert, and its task fails",
+        accepted(INSERT, ends=False),
+        ProvisioningError,
+        r"its task ended as Exception Critical \(IDRAC\.2\.8\.RAC0720: Unable to locate the ISO\)",
+    ),
+    FaultCase(
+        "202 to an insert, and its task's monitor answers with an error",
+        accepted(INSERT, ends=False, monitor=True),
+        ProvisioningError,
+        "virtual media is detached, or in use.*Fix: attach it",
+    ),
+    FaultCase(
+        "202 to a reset, and its task fails",
+        accepted(RESET, ends=False),
+        BmcRefusedError,
+        "its task ended as Exception",
+        writes=1,
     ),
     FaultCase("404 after a restart", script(Fault("GET", "reboot", skip=3, times=1, status=404, requests=4))),
     FaultCase("answer to a reset lost", answer_lost("POST.*Reset")),
@@ -182,6 +279,13 @@ ROWS = (
         "an empty virtual CD",
     ),
     FaultCase("power never changes", script(Fault("POST.*Reset", "ignored")), BmcTimeoutError, "power Off", writes=1),
+    FaultCase("power reads null at first", script(Fault(SYSTEM, "says", says={"PowerState": None}, times=5))),
+    FaultCase(
+        "power reads null forever",
+        script(Fault(SYSTEM, "says", says={"PowerState": None})),
+        BmcTimeoutError,
+        "PowerState reads null",
+    ),
     FaultCase("restarts and forgets", script(Fault("PATCH", "reboot", times=1, applied=True, keeps=False))),
     FaultCase("restarts while it installs", script(Fault("GET", "reboot", skip=25, times=1))),
     FaultCase(
@@ -267,6 +371,7 @@ def test_a_refused_login_is_tried_once_and_works_once_corrected(it: ServerUnderT
     with pytest.raises(BmcAuthError):
         it.take_over()
     assert it.fleet.figures().requests.total() == 1
+    REFUSED.clear()  # as in the process of the next run
     it.from_start_to_end()
     assert it.is_installed()
 

@@ -84,9 +84,15 @@ def test_a_failing_bmc_is_asked_less_and_less_often() -> None:
     assert bmc.requests < 80
 
 
+def busy(retry_after_s: float) -> BmcTransientError:
+    error = BmcTransientError("HTTP 503")
+    error.retry_after_s = retry_after_s
+    return error
+
+
 def test_retry_after_is_respected() -> None:
     bmc = FakeBmc(FakeClock())
-    bmc.fault = failing(1, BmcTransientError("HTTP 503", retry_after_s=300))
+    bmc.fault = failing(1, busy(300))
     began = bmc.clock.now()
     run_steps(steps(bmc).power(Power.OFF), bmc.clock)
     assert bmc.clock.now() - began == 300
@@ -95,7 +101,7 @@ def test_retry_after_is_respected() -> None:
 
 def test_a_wait_for_retry_after_ends_at_the_deadline() -> None:
     bmc = FakeBmc(FakeClock())
-    bmc.fault = failing(9, BmcTransientError("HTTP 503", retry_after_s=86_400))
+    bmc.fault = failing(9, busy(86_400))
     began = bmc.clock.now()
     with pytest.raises(BmcTimeoutError):
         run_steps(steps(bmc, 600).power(Power.OFF), bmc.clock)

@@ -246,7 +246,7 @@ def test_pending_settings_and_what_describes_an_action_are_captured(it: OneBmc) 
 
 
 def test_a_refused_login_is_tried_once(it: OneBmc) -> None:
-    with pytest.raises(BmcAuthError, match=r"refuses the credentials.*Fix: correct bmc\.username"):
+    with pytest.raises(BmcAuthError, match=r"refuses the credentials.*Fix: correct them.*bmc\.username"):
         tree_of(it.fleet, password="wrong")
     assert it.lines == [f"GET {SYSTEM}"]
 

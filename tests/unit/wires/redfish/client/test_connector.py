@@ -11,7 +11,7 @@ import pytest
 from pydantic import SecretStr
 from requests import Response
 
-from base.errors import BmcRefusedError, BmcTransientError
+from base.errors import BmcAuthError, BmcRefusedError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, Pace, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, SYSTEM, OneBmc, one_bmc
 from wires.redfish.bmc import Power
@@ -49,6 +49,26 @@ def test_all_clients_of_a_bmc_take_turns() -> None:
         for client in clients:
             client.close()
         assert (fleet.figures().peak, len(fleet.figures().lines)) == (1, 6)
+
+
+@pytest.mark.parametrize("session", [False, True], ids=["basic", "session"])
+def test_a_refused_login_is_sent_once_whatever_asks(it: OneBmc, session: bool) -> None:
+    """P12: accounts lock."""
+    begin = threading.Barrier(3)
+
+    def refusal(bmc: SushyBmc) -> str:
+        begin.wait(10)
+        with pytest.raises(BmcAuthError) as caught:
+            bmc.identity()
+        return str(caught.value)
+
+    clients = [it.client(session=session, password="wrong") for _ in range(3)]
+    with ThreadPoolExecutor(3) as threads:
+        refusals = set(threads.map(refusal, clients))
+    assert len(refusals) == 1
+    assert "this login was tried once" in refusals.pop()
+    assert len(it.lines) == 1
+    assert it.client(session=session).identity().uuid, "another password is another login"
 
 
 def test_only_an_insert_has_the_time_to_download_an_image(it: OneBmc, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,26 @@
+"""The logins that BMCs have refused in this process, so that each is tried once, whatever asks: accounts lock."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Self
+
+from pydantic import SecretStr
+from requests import Response
+
+REFUSED: dict["Login", Response] = {}
+"""The answers that refused them. A run of Pulumi has one process for all resources."""
+
+
+@dataclass(frozen=True)
+class Login:
+    """A login to one BMC, without the password."""
+
+    endpoint: str
+    username: str
+    digest: str
+    """SHA-256 of the password."""
+
+    @classmethod
+    def of(cls, endpoint: str, username: str, password: SecretStr) -> Self:
+        """Return the login with a password."""
+        return cls(endpoint, username, hashlib.sha256(password.get_secret_value().encode()).hexdigest())
