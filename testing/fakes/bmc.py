@@ -37,6 +37,10 @@ class FakeBmc:
     change_s: float = 3.0
     install_s: float = 60.0
     boot_s: float = 20.0
+    post_s: float = 0.0
+    """Seconds from On until the firmware boots."""
+    reads_at_boot: bool = False
+    """Whether the BMC reads its image only when the firmware boots it."""
     answers: bool = True
     """Whether the system on the disk answers once booted."""
     machine: Identity = field(default_factory=lambda: Identity(UUID, "SN-1", "R650", "Dell", "1.2"))
@@ -100,7 +104,8 @@ class FakeBmc:
     def insert(self, url: str) -> None:
         self._request("insert")
         assert self.image is None, "a BMC refuses to insert into a full drive"
-        self.read_by_bmc(url)
+        if not self.reads_at_boot:
+            self.read_by_bmc(url)
         self.image = url
         self._written(f"insert {url.rsplit('/', 1)[1]}")
 
@@ -187,11 +192,17 @@ class FakeBmc:
         self._run_job(at_once=True)
         if self.secure:
             self.secure = replace(self.secure, current="Enabled" if self.secure.enabled else "Disabled")
+        self._events.append((self.clock.now() + self.post_s, self._boot))
+        self._settle()
+
+    def _boot(self) -> None:
         setup = self.override.target == "BiosSetup"
         target = self.override.target if self.override.enabled != "Disabled" else ""
         live = self.image if target == "Cd" else self.boot_over_network() if target in ("Pxe", "UefiHttp") else None
         if not self.sticky:
             self.override = BootOverride("None", "Disabled", self.override.mode)
+        if self.reads_at_boot and live and live == self.image:
+            self.read_by_bmc(live)
         self.booted_from = live or ("setup" if setup else "disk")
         if live:
             self._events.append((self.clock.now() + self.install_s, self._installed))

@@ -199,7 +199,9 @@ class Steps:
     def media(self, url: str, *, within_s: float = STEP_S) -> Waits:
         """Insert `url` into the virtual CD drive, which must be empty."""
         bmc, what = self.bmc, "the boot ISO in the virtual CD drive"
-        yield from self.ensure(what, lambda: _names(bmc.media(), url), lambda: bmc.insert(url), within_s=within_s)
+        yield from self.ensure(
+            what, lambda: names_image(bmc.media(), url), lambda: bmc.insert(url), within_s=within_s
+        )
 
     def override(self, target: str, enabled: str = ONCE, uri: str = "") -> Waits:
         """Set the boot override to `target`. `enabled` is not verified: sushy-tools reports Once as Continuous.
@@ -263,7 +265,7 @@ def _stored_otherwise(what: str, mode: str, read: BootOverride, where: str) -> B
     return BmcRefusedError(f"the BMC accepted {what}, and reads {reads} {UNSURE_S:g} s later", where=where, fix=fix)
 
 
-def _names(image: str | None, url: str) -> bool:
+def names_image(image: str | None, url: str) -> bool:
     """Whether what a BMC reports is the image at `url`: AMI repeats the file name, other BMCs have only that."""
     *_, digest, name = url.split("/")
     return image is not None and (f"/{digest}/{name}" in image or image == name)

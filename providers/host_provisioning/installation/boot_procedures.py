@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
 
 from base.clock import Clock
-from base.errors import BmcError, BmcRefusedError, BmcTimeoutError, ProvisioningError
+from base.errors import BmcError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
 from wires.redfish.bmc import CD, HDD, HTTP, PXE, BmcClient
 from wires.redfish.steps import Steps, Waits
 
@@ -88,8 +88,8 @@ class BootProcedure(Protocol):
         """Return whether a server that is on cannot continue, and has to boot the ISO again."""
         ...
 
-    def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
-        """Return the error of a server that has fetched nothing for so long."""
+    def never_fetched(self, url: str, within_s: float, why: str) -> Fault:
+        """Return the fault of a server that has fetched nothing for so long."""
         ...
 
 
@@ -128,11 +128,11 @@ class VirtualCd:
         """Return False: a BMC reads on as soon as it can."""
         return False
 
-    def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
+    def never_fetched(self, url: str, within_s: float, why: str) -> Fault:
         """See `BootProcedure`."""
         what = f"the BMC never fetched the boot ISO from {_server(url)} within {within_s:,.0f} s: {why}"
         fix = "let it reach that address (media.address, media.port, or media.url): look for a firewall or a route"
-        return ProvisioningError(what, where=self.bmc.url, fix=fix)
+        return Fault(self.bmc.url, what, fix)
 
     def _insert(self, steps: Steps, url: str) -> Waits:
         try:
@@ -142,7 +142,7 @@ class VirtualCd:
                 raise
             if error.refused:
                 raise self._refused(url, error) from None
-            raise self.never_fetched(url, INSERT_S, error.fault.what) from None
+            raise _error(self.never_fetched(url, INSERT_S, error.fault.what)) from None
         except BmcRefusedError as error:
             if self.media.sent(url):
                 raise
@@ -215,7 +215,7 @@ class NetworkBoot(_Fetching):
         self.withdraw()
         yield from ()
 
-    def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
+    def never_fetched(self, url: str, within_s: float, why: str) -> Fault:
         """See `BootProcedure`."""
         files = self.media.fetched_files(self.host)
         what = f"it fetched {files}, but not its live system" if files else "it never asked for its boot script"
@@ -223,9 +223,7 @@ class NetworkBoot(_Fetching):
             f"look at the server's console: it has to boot from its card {self.mac}, on the provisioning network, "
             "where DHCP, TFTP and this program's server (media.address, media.port) have to answer it"
         )
-        return ProvisioningError(
-            f"{what}, {within_s:,.0f} s after it was switched on: {why}", where=self.bmc.url, fix=fix
-        )
+        return Fault(self.bmc.url, f"{what}, {within_s:,.0f} s after it was switched on: {why}", fix)
 
 
 @dataclass
@@ -244,14 +242,18 @@ class HttpBoot(_Fetching):
         self.withdraw()
         yield from steps.override(HDD)
 
-    def never_fetched(self, url: str, within_s: float, why: str) -> ProvisioningError:
+    def never_fetched(self, url: str, within_s: float, why: str) -> Fault:
         """See `BootProcedure`."""
         what = f"its firmware never fetched the boot ISO from {_server(url)} within {within_s:,.0f} s: {why}"
         fix = (
             "look at the server's console: its firmware has to get an address, and a route to that server, by DHCP, "
             "also where its networkConfig sets an address"
         )
-        return ProvisioningError(what, where=self.bmc.url, fix=fix)
+        return Fault(self.bmc.url, what, fix)
+
+
+def _error(fault: Fault) -> ProvisioningError:
+    return ProvisioningError(fault.what, where=fault.where, fix=fault.fix)
 
 
 def _server(url: str) -> str:

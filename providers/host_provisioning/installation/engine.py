@@ -5,6 +5,7 @@ The engine decides from what the BMC shows; it has no record of earlier runs:
 | power, virtual CD | meaning | action |
 |---|---|---|
 | Off, any | `BmcHost` left it so, or a run ended before or after the installation | install, perhaps again |
+| On, this very boot ISO, boot override still set | a run ended before the firmware booted | wait for that |
 | On, a boot ISO of this program | a run ended during the installation | ForceOff, then as Off |
 | On, empty | the host runs from its disk | adopt it as soon as it answers; send only reads |
 | On, empty, `reinstall` | the operator asked for a reinstallation | ForceOff, then as Off |
@@ -29,14 +30,23 @@ from base.progress import Progress, Report
 from boot_media.disk import CHOSEN, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
-from wires.redfish.bmc import HDD, BmcClient, Power
-from wires.redfish.boot.mode import BootMode, SecureBootProof
+from wires.redfish.bmc import CD, HDD, ONCE, SPELLINGS, BmcClient, Power
+from wires.redfish.boot.mode import SLOW, BootMode, SecureBootProof
 from wires.redfish.client.masking import shown
-from wires.redfish.steps import Steps, Waits
+from wires.redfish.steps import Steps, Waits, names_image
 
 HEARTBEAT_S = 10.0
-UNREAD_S = 900.0  # firmware takes up to 10 minutes before it first reads a virtual CD or the network
+POST_SHARE = 0.5
+"""The share of a host's deadline that its firmware may take from power-on to its first read of the ISO.
+
+Dell's best practices for the Lifecycle Controller: POST takes 10 s per GB where memory is tested, a minute per RAID
+controller, 10 s per card. Half of the default is 1800 s, ironic's deploy_callback_timeout for its own live system.
+"""
 UNSEEN_S = 60.0  # a host that fetched the ISO after power-on and is Off this much later has booted and finished
+TOO_LATE = (
+    "look at the server's console; if it was still at work, raise deadlines.host_s, in which each start of its "
+    "firmware counts; then run `pulumi up` again"
+)
 ADOPTED = ""
 ADOPTING = "adopting, as it runs from its disk"
 INSTALLED, WAS_UP = "installed", "adopted"
@@ -138,6 +148,11 @@ class Installation:
     _missing: str = ""
     """What the installed system lacked at the last check."""
 
+    @property
+    def post_s(self) -> float:
+        """Seconds that the firmware may take from power-on until it boots."""
+        return self.deadline_s * POST_SHARE
+
     def run(self) -> Waits:
         """Install the host, or adopt it.
 
@@ -207,6 +222,8 @@ class Installation:
             what = f"it runs with {shown(media or '')} in its virtual CD drive"
             fix = "eject that, or switch the server off, then run `pulumi up` again"
             raise BmcRefusedError(what, where=self.adapters.bmc.url, fix=fix)
+        if power is Power.ON and media and (yield from self._is_continued(steps, media)):
+            return
         if power is Power.ON:
             self._enter("stopping the running system" if media is None else "stopping an interrupted installation")
             yield from steps.power(Power.OFF)
@@ -214,12 +231,39 @@ class Installation:
         url = yield from self._publish(steps)
         self.iso_sha256 = self.adapters.media.digest(self.host.name)
         yield from self.adapters.boot_procedure.prepare(steps, url)
-        yield from BootMode(steps, self._enter).set_up()
+        yield from BootMode(steps, self.post_s, self._enter).set_up()
         # The last On of a killed run may take effect only now; it must not count as this run's.
         yield from steps.power(Power.OFF)
         while not (yield from self._boot_installer(steps, url)):
             self._enter("starting over, as its live system was not fetched to the end")
             yield from steps.power(Power.OFF)
+
+    def _is_continued(self, steps: Steps, media: str) -> Generator[float, None, bool]:
+        """Whether the installation that an earlier run began went on, and has ended. If not, it has to start over.
+
+        Firmware uses up an override for one boot when it boots. While that is still set, it may be in the middle of
+        its POST: off and on again, one that is slower than `post_s` would never be done.
+        """
+        bmc, procedure = self.adapters.bmc, self.adapters.boot_procedure
+        (override,) = yield from steps.value("the boot override", lambda: (bmc.boot_override(),))
+        if override.target not in SPELLINGS[CD] or override.enabled != ONCE:
+            return False
+        url = yield from self._publish(steps)
+        if not names_image(media, url) or self.adapters.media.sent(url) is None:
+            return False
+        self._enter("waiting for the firmware, which an earlier run has started")
+
+        def has_booted() -> bool:
+            return not procedure.is_unread(url) or bmc.power() is Power.OFF
+
+        try:
+            yield from steps.wait_until("a read of the boot ISO", has_booted, within_s=self.post_s)
+        except BmcTimeoutError:
+            return False
+        if procedure.is_unread(url):
+            return False
+        self.iso_sha256 = self.adapters.media.digest(self.host.name)
+        return (yield from self._finish(steps, url))
 
     def _boot_installer(self, steps: Steps, url: str) -> Generator[float, None, bool]:
         """Boot the installer on a host that is off; see `_finish`."""
@@ -277,20 +321,25 @@ class Installation:
 
     def _is_done(self, url: str) -> Callable[[], bool]:
         bmc, clock, procedure = self.adapters.bmc, self.adapters.clock, self.adapters.boot_procedure
-        started_at, proof = clock.now(), SecureBootProof(bmc, clock)
+        started_at, proof = clock.now(), SecureBootProof(bmc, clock, self.post_s)
 
         def is_done() -> bool:
             is_off, spent_s = bmc.power() is Power.OFF, clock.now() - started_at
-            if (is_off or spent_s >= UNREAD_S) and procedure.is_unread(url):
-                power, override = "off" if is_off else "on", bmc.boot_override()
-                why = f"the server is {power}, and its boot override reads {override.target} {override.enabled}"
-                raise procedure.never_fetched(url, spent_s, why)
+            if (is_off or spent_s >= self.post_s) and procedure.is_unread(url):
+                raise self._never_fetched(url, spent_s, is_off=is_off)
             if self._disk_report()[0] == REFUSED or procedure.is_stuck(url):
                 return True
             proof.check(last=is_off)
             return is_off
 
         return is_done
+
+    def _never_fetched(self, url: str, spent_s: float, *, is_off: bool) -> ProvisioningError:
+        power, override = "off" if is_off else "on", self.adapters.bmc.boot_override()
+        why = f"the server is {power}, and its boot override reads {override.target} {override.enabled}"
+        fault = self.adapters.boot_procedure.never_fetched(url, spent_s, why)
+        fix = fault.fix if is_off else f"{fault.fix}; {SLOW}"
+        return ProvisioningError(fault.what, where=fault.where, fix=fix)
 
     def _boot_from_disk(self, steps: Steps) -> Waits:
         self._enter("withdrawing the boot ISO")
@@ -314,7 +363,7 @@ class Installation:
         spent = self.adapters.clock.now() - self._step_at
         what = f"{self._missing}; {fault.what}" if self._missing else fault.what
         text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
-        fix = fault.fix or "look at the server's console, then run `pulumi up` again"
+        fix = fault.fix or TOO_LATE
         if self._step == ADOPTING:
             fix = "if it does not run this cluster, switch it off, then run `pulumi up` again, which installs it"
         return BmcTimeoutError(text, where=self.adapters.bmc.url, fix=fix)

@@ -10,12 +10,13 @@ from cluster.values.boot_method import SECURE_BOOT
 from wires.redfish.bmc import ENABLED, ON, SETUP, BmcClient, Power, SecureBoot, mode_of
 from wires.redfish.steps import Acceptance, Steps, Waits
 
-TAKES_EFFECT_S = 900.0  # ironic's boot_mode_config_timeout: from power-on until the BMC shows the change
 KEYLESS = ("SetupMode", "AuditMode")
 """The states of the keys in which UEFI firmware enforces no signature."""
 COMMITTED = "SYS011"
 """An iDRAC's message that a BIOS job waits for the next power-on, perhaps that of a run that was killed."""
 BY_HAND = "set it by hand in the server's firmware, then run the command again"
+SLOW = "if the server was still starting, raise deadlines.host_s: half of it is for that"
+"""What to do where firmware may have needed more time than it has."""
 
 
 def check_boot_mode(bmc: BmcClient) -> SecureBoot | None:
@@ -57,10 +58,12 @@ class BootMode:
     """Sets how a host boots. The host is off.
 
     Args:
+        post_s: Seconds that the firmware may take after power-on; 0 if the host stays off.
         entered: Called with the step that takes long, where there is one.
     """
 
     steps: Steps
+    post_s: float = 0
     entered: Callable[[str], None] = lambda _: None
 
     def set_up(self) -> Waits:
@@ -125,13 +128,13 @@ class BootMode:
         yield from steps.power(Power.ON)
         late = ""
         try:
-            yield from steps.wait_until(what, is_so, within_s=TAKES_EFFECT_S)
+            yield from steps.wait_until(what, is_so, within_s=self.post_s)
         except BmcTimeoutError as error:
             late = error.fault.what
         yield from steps.power(Power.OFF)
         if late:
-            hidden = f"the BMC accepted {what}, and does not show it {TAKES_EFFECT_S:g} s after power-on: {late}"
-            raise BmcRefusedError(hidden, where=steps.bmc.url, fix=BY_HAND)
+            hidden = f"the BMC accepted {what}, and does not show it {self.post_s:,.0f} s after power-on: {late}"
+            raise BmcRefusedError(hidden, where=steps.bmc.url, fix=f"{SLOW}; else {BY_HAND}")
 
     def _reads(self, mode: str) -> bool:
         """Whether the BMC reads the boot mode, or none."""
@@ -144,10 +147,15 @@ class BootMode:
 
 @dataclass
 class SecureBootProof:
-    """The proof that a host which was switched on boots with Secure Boot, if it has to."""
+    """The proof that a host which was switched on boots with Secure Boot, if it has to.
+
+    Args:
+        post_s: Seconds that the firmware may take after power-on.
+    """
 
     bmc: BmcClient
     clock: Clock
+    post_s: float
     proven: bool = field(init=False)
     _began: float = field(init=False)
 
@@ -168,10 +176,10 @@ class SecureBootProof:
         state = self.bmc.secure_boot() or SecureBoot()
         self.proven = state.enabled is True and state.current in ("", ENABLED)
         spent = self.clock.now() - self._began
-        if not self.proven and (last or spent >= TAKES_EFFECT_S):
+        if not self.proven and (last or spent >= self.post_s):
             setting, boot = state.word or "nothing", state.current or "nothing"
             reads = f"SecureBootEnable reads {setting}, SecureBootCurrentBoot {boot}"
             keys = f", SecureBootMode {state.keys}" if state.keys else ""
             what = f"it did not boot with Secure Boot: {reads}{keys}, {spent:,.0f} s after power-on"
-            fix = "look at Secure Boot and its keys in the server's firmware, then run `pulumi up` again"
+            fix = f"look at Secure Boot and its keys in the server's firmware, then run `pulumi up` again; {SLOW}"
             raise BmcRefusedError(what, where=self.bmc.url, fix=fix)

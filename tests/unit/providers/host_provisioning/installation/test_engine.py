@@ -316,10 +316,64 @@ def test_an_iso_that_is_never_read_is_an_error_before_the_deadline() -> None:
     rig = Rig()
     rig.bmc.read_by_bmc = lambda _: None
     rig.bmc.install_s = 1e9
-    with pytest.raises(
-        ProvisioningError, match=r"from http://media within 9\d\d s: the server is on, .*reads Cd Continuous"
-    ):
+    error = r"from http://media within 1,8\d\d s: the server is on, .*reads Cd Continuous.*raise deadlines\.host_s"
+    with pytest.raises(ProvisioningError, match=error):
         rig.run()
+
+
+def slow(post_s: float) -> Rig:
+    """Return a server whose firmware takes so long, and whose BMC reads the ISO only then."""
+    return Rig(FakeBmc(FakeClock(), sticky=False, post_s=post_s, reads_at_boot=True))
+
+
+@pytest.mark.parametrize("post_s", [0, 600, 890, 1000, 1500, 3500])
+def test_slow_firmware_has_half_of_the_deadline(post_s: float) -> None:
+    """SLOW1: it had 900 s, whatever the deadline."""
+    rig = slow(post_s)
+    run_steps(replace(rig.installation(), deadline_s=7200).run(), rig.clock)
+    assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
+
+
+@pytest.mark.parametrize("post_s", [1900, 2500])
+def test_firmware_that_is_slower_is_not_switched_off_by_the_next_run(post_s: float) -> None:
+    """SLOW1: the next run switched it off in the middle of its POST, for ever."""
+    rig = slow(post_s)
+    with pytest.raises(ProvisioningError, match=r"reads Cd Once.*if the server was still starting"):
+        rig.run()
+    installation = rig.run()
+    assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
+    assert installation.iso_sha256 == rig.media.revision
+
+
+def test_firmware_that_does_not_come_to_boot_is_started_again() -> None:
+    rig = slow(1e9)
+    with pytest.raises(ProvisioningError):
+        rig.run()
+    rig.bmc.post_s = 0
+    rig.run()
+    assert (rig.is_installed(), rig.bmc.writes.count("Off")) == (True, 1)
+
+
+@pytest.mark.parametrize("gone", ["off", "unread"])
+def test_a_server_that_an_ended_run_left_starting_may_go_off(gone: str) -> None:
+    rig = slow(1e9)
+    with pytest.raises(ProvisioningError):
+        rig.run()
+    rig.bmc.post_s = 0
+    if gone == "off":
+        rig.bmc._events = [(rig.clock.now() + 60, rig.bmc._switch_off)]
+    rig.run()
+    assert rig.is_installed()
+
+
+def test_another_boot_iso_is_not_waited_for() -> None:
+    rig = slow(1e9)
+    with pytest.raises(ProvisioningError):
+        rig.run()
+    rig.bmc.post_s, rig.media.revision, before = 0, "cd" * 32, rig.clock.now()
+    rig.run()
+    assert rig.is_installed()
+    assert rig.clock.now() - before < 300
 
 
 def test_progress_names_each_reader_of_the_iso(monkeypatch: pytest.MonkeyPatch) -> None:
