@@ -1,12 +1,12 @@
 """The one reader and writer of YAML text."""
 
-import re
 from collections.abc import Callable
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import yaml
 
 from base.errors import ConfigError, Fault
+from base.yaml_scalars import scalar
 
 MOST_VALUES = 200_000
 """The limit of keys and values per text. A few lines of anchors that repeat each other could exceed any memory."""
@@ -14,6 +14,9 @@ MOST_LEVELS = 100
 """The limit of nested lists and mappings. The parser is recursive C code, which a text could crash."""
 
 _T = TypeVar("_T")
+_YAML = "tag:yaml.org,2002:"
+_TEXT, _MERGE = f"{_YAML}str", f"{_YAML}merge"
+_TAGS = {type(None): f"{_YAML}null", bool: f"{_YAML}bool", int: f"{_YAML}int", float: f"{_YAML}float", str: _TEXT}
 
 
 def parse_yaml(text: str | bytes) -> Any:
@@ -24,6 +27,15 @@ def parse_yaml(text: str | bytes) -> Any:
             large. The error has one fault, without `where`, and quotes nothing of the text, which may be secret.
     """
     return _parsed(text, lambda: yaml.load(text, Loader=_Loader))  # noqa: S506 (it is a SafeLoader)
+
+
+def parse_yaml_as_written(text: str | bytes) -> Any:
+    """Return the content of a YAML document with all numbers and booleans as text, as they are written.
+
+    Raises:
+        ConfigError: As `parse_yaml`.
+    """
+    return _parsed(text, lambda: yaml.load(text, Loader=_TextLoader))  # noqa: S506 (it is a SafeLoader)
 
 
 def parse_yaml_documents(text: str | bytes) -> list[Any]:
@@ -37,7 +49,7 @@ def parse_yaml_documents(text: str | bytes) -> list[Any]:
 
 def yaml_of(value: Any) -> str:
     """Return a value as YAML text: mappings keep their order, and texts their characters and lines."""
-    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, width=float("inf"))
+    text: str = yaml.dump(value, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=float("inf"))
     return text
 
 
@@ -115,29 +127,65 @@ class _DuplicateKeyError(yaml.constructor.ConstructorError):
     """A mapping has a key twice; YAML parsers disagree on which one counts."""
 
 
+class _Resolver(NamedTuple):
+    """A rule by which PyYAML finds the tag of a scalar that has neither quotes nor a tag."""
+
+    tag: str
+
+    def match(self, text: str) -> bool:
+        """Return whether the tag is that of the text."""
+        return self.tag == (_MERGE if text == "<<" else _TAGS[type(scalar(text))])
+
+
+_RESOLVERS = {None: [(tag, _Resolver(tag)) for tag in (*_TAGS.values(), _MERGE)]}
+"""By the first character: None is any."""
+
+
+def _constructed(_: yaml.CSafeLoader, node: yaml.ScalarNode) -> Any:
+    """Return the value of a null, boolean or number."""
+    value = scalar(node.value)
+    if node.tag == _TAGS[float] and type(value) is int:
+        return float(value)
+    if node.tag != _TAGS[type(value)]:
+        raise ValueError
+    return value
+
+
 class _Loader(yaml.CSafeLoader):
     """A loader that refuses duplicate keys and all types that JSON lacks, as the installer's parser does."""
 
     yaml_constructors: ClassVar = {
         tag: construct
         for tag, construct in yaml.CSafeLoader.yaml_constructors.items()
-        if tag is None or tag.rpartition(":")[2] in {"null", "bool", "int", "float", "str", "seq", "map"}
-    }
-    # Keep dates as text, and all values with a colon: YAML 1.1 reads MAC and IPv6 addresses as base-60 numbers.
-    yaml_implicit_resolvers = {
-        first: [
-            (tag, re.compile(f"(?!.*:){pattern.pattern}", pattern.flags))
-            for tag, pattern in resolvers
-            if not tag.endswith((":timestamp", ":value"))
-        ]
-        for first, resolvers in yaml.CSafeLoader.yaml_implicit_resolvers.items()
-    }
+        if tag is None or tag.removeprefix(_YAML) in {"str", "seq", "map"}
+    } | dict.fromkeys((tag for tag in _TAGS.values() if tag != _TEXT), _constructed)
+    yaml_implicit_resolvers = _RESOLVERS
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
-        """Build one mapping, without duplicate keys."""
+        """Build one mapping, without duplicate keys. All its keys are text, as in JSON."""
         seen: set[str] = set()
         for key in (key for key, _ in node.value if isinstance(key, yaml.ScalarNode)):
             if key.value in seen:
                 raise _DuplicateKeyError(None, None, None, key.start_mark)
             seen.add(key.value)
+        node.value = [(_as_text(key), value) for key, value in node.value]
         return super().construct_mapping(node, deep)
+
+
+def _as_text(key: yaml.Node) -> yaml.Node:
+    is_text = isinstance(key, yaml.ScalarNode) and key.tag in {*_TAGS.values()}
+    return yaml.ScalarNode(_TEXT, key.value, key.start_mark, key.end_mark) if is_text else key
+
+
+class _TextLoader(_Loader):
+    """A loader that keeps numbers and booleans as they are written."""
+
+    yaml_constructors: ClassVar = _Loader.yaml_constructors | dict.fromkeys(
+        (_TAGS[bool], _TAGS[int], _TAGS[float]), _Loader.yaml_constructors[_TEXT]
+    )
+
+
+class _Dumper(yaml.SafeDumper):
+    """A dumper that puts a text in quotes if any reader would take it for something else."""
+
+    yaml_implicit_resolvers = yaml.SafeDumper.yaml_implicit_resolvers | _RESOLVERS

@@ -8,7 +8,7 @@ from pydantic import SecretStr, ValidationError
 
 from base.errors import ConfigError, Fault
 from base.shapes import Location, below, dotted, meant, shape_faults
-from base.yaml_text import parse_yaml
+from base.yaml_text import parse_yaml, parse_yaml_as_written
 from cluster.install_config.defaults import with_defaults
 from cluster.install_config.old_spellings import modernize
 from cluster.install_config.platform import Host
@@ -16,6 +16,7 @@ from cluster.install_config.rules import RULES
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.install_config.rules.hosts import LOGIN
 from cluster.install_config.schema import InstallConfig, with_baremetal
+from cluster.install_config.unquoted import misread_texts
 
 
 class Credentials(NamedTuple):
@@ -49,7 +50,9 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
         ConfigError: The text is not a YAML mapping.
     """
     raw = mapping(text)
+    misread = [*misread_texts(InstallConfig, raw, _without_nulls(parse_yaml_as_written(text)))]
     shape, muted = _checked_shape(raw)
+    muted |= {fault.where for fault in misread}
     config, faults, notices = modernize(_with_credentials(_validated(raw), credentials or {}))
     config = with_defaults(config)
     if config.platform.baremetal is None:
@@ -61,7 +64,7 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
         }  # else the rules would check them against a default network
     faults += [fault for rule in RULES for fault in rule(config)]
     relevant = [fault for fault in faults if not any(below(fault.where, path) for path in muted)]
-    return Reading(config, tuple(dict.fromkeys([*shape, *relevant])), tuple(notices), frozenset(muted))
+    return Reading(config, tuple(dict.fromkeys([*misread, *shape, *relevant])), tuple(notices), frozenset(muted))
 
 
 def may_be_a_secret(fault: Fault) -> bool:
@@ -133,9 +136,9 @@ def mapping(text: str) -> dict[str, Any]:
 
 
 def _without_nulls(value: Any) -> Any:
-    """Drop nulls, and make all keys text, as Go does."""
+    """Drop nulls, as Go does."""
     if isinstance(value, dict):
-        return {str(key): _without_nulls(member) for key, member in value.items() if member is not None}
+        return {key: _without_nulls(member) for key, member in value.items() if member is not None}
     return [_without_nulls(element) for element in value] if isinstance(value, list) else value
 
 

@@ -1,6 +1,5 @@
 """The base of all sections of an install-config: keys, plain text, secrets."""
 
-import math
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, ConfigDict, SecretStr
@@ -13,9 +12,9 @@ def as_text(value: Any) -> Any:
     """Return a plain number or boolean as text, as the installer's YAML reader does for a field of text."""
     if isinstance(value, bool):
         return str(value).lower()
-    if isinstance(value, float) and not math.isfinite(value):
-        return value  # the installer spells it differently, and no field means it
-    return str(value) if isinstance(value, int | float) else value
+    if isinstance(value, float):
+        return f"{value:.6g}"  # the installer writes 32 bits, of which six digits are certain
+    return str(value) if isinstance(value, int) else value
 
 
 Text = Annotated[str, BeforeValidator(as_text)]

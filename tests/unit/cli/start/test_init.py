@@ -79,7 +79,7 @@ class NewStack:
         environment = openshift_install.put_on_path(self.folder / "bin") if has_tool else NOWHERE
         config = plans.install_config()
         change(config)
-        (self.folder / "mine.yaml").write_text(yaml.safe_dump(config))
+        (self.folder / "mine.yaml").write_text(plans.written(config))
         arguments = ("init", "prod", "--install-config", "mine.yaml", *words)
         return run(*arguments, folder=self.folder, **environment)
 

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 
 from base.errors import ConfigError
 from cluster.install_config import Credentials, InstallConfig, Reading, read
+from cluster.install_config.unquoted import FIX
 from cluster.plan.refusals import beyond_this_release
 from testing import plans
 from testing.any_text import any_text
@@ -23,6 +24,7 @@ THERE = ". Fix: correct quotes, brackets and indentation there"
 ODD = ". Fix: quote odd values, escape odd characters"
 ONE = ": a second document. Fix: keep one document"
 NO_ANCHOR = ": an undefined anchor. Fix: define it, or remove the alias"
+HINTS = "platform.baremetal.hosts[0].rootDeviceHints"
 JSON = ": a type that JSON does not have. Fix: write text, a number, true or false, a list or a mapping"
 
 
@@ -85,10 +87,11 @@ def _hosts(reading: Reading) -> tuple[Any, ...]:
     ("written", "name"),
     [
         pytest.param("123", "123", id="number"),
-        pytest.param("0123", "83", id="octal-number"),
         pytest.param("1.5", "1.5", id="fraction"),
         pytest.param("true", "true", id="boolean"),
-        pytest.param("No", "false", id="old-boolean"),
+        pytest.param("0x6000c29e1b2c3d4e5f60718293a4b5c6", "0x6000c29e1b2c3d4e5f60718293a4b5c6", id="W02-128-bits"),
+        pytest.param("5000c500e1234567", "5000c500e1234567", id="letters-after-digits"),
+        pytest.param("0x", "0x", id="a-prefix-alone"),
         pytest.param("2026-01-31", "2026-01-31", id="date"),
         pytest.param("2026-01-31T10:00:00Z", "2026-01-31T10:00:00Z", id="timestamp"),
         pytest.param("52:54:00:11:10:15", "52:54:00:11:10:15", id="mac-of-digits"),
@@ -100,6 +103,53 @@ def _hosts(reading: Reading) -> tuple[Any, ...]:
 )
 def test_plain_scalars_are_read_as_text_if_text_is_wanted(written: str, name: str) -> None:
     assert read(f"metadata:\n  name: {written}\n").config.metadata.name == name
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        pytest.param("0x50014ee2b5d3c1a0", id="W01-hexadecimal-of-64-bits"),
+        pytest.param("00123456", id="W03-octal"),
+        pytest.param("0012345670", id="W04-octal"),
+        pytest.param("0o17", id="W05-octal-with-a-letter"),
+        pytest.param("1_000", id="W06-underscore"),
+        pytest.param("00123456789", id="leading-zeros-and-a-nine"),
+        pytest.param("5000500012345678901234", id="more-than-64-bits"),
+        pytest.param("5e1", id="exponent"),
+        pytest.param("1.10", id="fraction-with-a-final-zero"),
+        pytest.param(".inf", id="infinity"),
+        pytest.param("0b101", id="binary"),
+        pytest.param("+5", id="sign"),
+        pytest.param("No", id="old-boolean"),
+        pytest.param("y", id="boolean-of-one-letter"),
+        pytest.param("True", id="boolean-with-a-capital"),
+        pytest.param("!!int 0x10", id="with-a-tag"),
+    ],
+)
+def test_a_scalar_that_the_installer_reads_as_another_text_is_refused(written: str) -> None:
+    line, fix = f"{HINTS}.serialNumber: {written.removeprefix('!!int ')} is a number", f". Fix: {FIX}"
+    texts = (TEXT.replace("deviceName: /dev/vda", f"serialNumber: {text}", 1) for text in (written, f"'{written}'"))
+    wrong, right = map(read, texts)
+    (fault,) = map(str, wrong.faults)
+    assert fault.startswith(line)
+    assert fault.endswith(fix)
+    assert right.faults == ()
+
+
+def test_every_field_of_text_is_compared_and_no_secret_is_repeated() -> None:
+    text = (
+        "baseDomain: 1e3\nnetworking: {serviceNetwork: [0x10]}\nmetadata: {labels: {a: yes}}\n"
+        "platform: {baremetal: {hosts: [{name: 010, networkConfig: {id: 010}, bmc: {password: 0o17}}]}}\n"
+    )
+    seen = {fault.where: fault.what for fault in read(text).faults if fault.fix == FIX}
+    assert seen.keys() == {
+        "baseDomain",
+        "networking.serviceNetwork[0]",
+        "metadata.labels.a",
+        "platform.baremetal.hosts[0].name",
+        "platform.baremetal.hosts[0].bmc.password",
+    }
+    assert "0o17" not in seen["platform.baremetal.hosts[0].bmc.password"]
 
 
 def test_a_boot_mac_of_digits_needs_no_quotes() -> None:
@@ -192,7 +242,6 @@ def test_a_file_without_a_mapping_is_refused(text: str) -> None:
             "not valid YAML at line 1, column 16: an anchor that contains itself. Fix: remove it",
             id="anchor-that-holds-itself",
         ),
-        pytest.param("a: 0x_\nb: hidden\n", f"not valid YAML{ODD}", id="number-without-digits"),
         pytest.param("a: !!bool hidden\n", f"not valid YAML{ODD}", id="no-such-boolean"),
         pytest.param("a: !!int ''\nb: hidden\n", f"not valid YAML{ODD}", id="empty-number"),
         pytest.param(f"a: {'9' * 5000}\nb: hidden\n", f"not valid YAML{ODD}", id="number-without-end"),
