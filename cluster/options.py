@@ -350,6 +350,11 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     destroyable: bool = False
     import_production: bool = False
 
+    @property
+    def protects_servers(self) -> bool:
+        """Whether no server may be given up: Pulumi refuses its deletion, and the provider to switch it off."""
+        return self.phase is Phase.PRODUCTION and not self.destroyable
+
 
 def _is_text(annotation: Any) -> bool:
     return get_origin(annotation) is Literal or (

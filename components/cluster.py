@@ -21,6 +21,8 @@ from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.resource import BootstrapVm
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.resource import HostProvisioning
+from providers.machines.model import MachinesSpec
+from providers.machines.resource import Machines
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.network_preflight.resource import NetworkPreflight
 from providers.okd_installed.model import OkdInstalledSpec
@@ -46,7 +48,7 @@ class Cluster(Component):
     """A bare-metal cluster. Arrows show the order in which its resources run.
 
     first:       ProvisionerPreflight, before anything is touched
-    then:        Files ─► Servers, Spares (every BmcHost) ─► NetworkPreflight
+    then:        Files ─► Machines ─► Servers, Spares (every BmcHost) ─► NetworkPreflight
     bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
     production:  NetworkPreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
                  ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install
@@ -65,6 +67,8 @@ class Cluster(Component):
         # A file that its reader refuses ends the run before the first request to a BMC.
         self.files = self._files(child)
         before = [self.preflight, self.files]
+        # No server is touched before all machines are identified, and found to be no other host's.
+        before = [self._machines(before)]
         self.servers = {
             role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before), child) for role in Role
         }
@@ -100,6 +104,10 @@ class Cluster(Component):
         if self.plan.options.phase is Phase.PRODUCTION:
             del folders[BOOTSTRAP]
         return Files(self.name, FilesArgs(folders), child)
+
+    def _machines(self, after: Sequence[pulumi.Resource]) -> Machines:
+        name = f"{self.name}-machines"
+        return Machines(name, MachinesSpec.of(self.plan), self._after(*after), urn=self.urn_of(Machines, name))
 
     def _network_preflight(self) -> NetworkPreflight:
         """Declare it after the servers: by then, BmcHost has switched off whatever ran on them before."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import pulumi
 
-from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
 from components.component import Component
 from providers.bmc_host.model import BmcHostSpec
@@ -34,11 +33,10 @@ class Servers(Component):
         self, name: str, cluster: str, args: ServersArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("servers", name, opts)
-        options = args.plan.options
         child = pulumi.ResourceOptions(
             parent=self,
             depends_on=[*args.after],
-            protect=options.phase is Phase.PRODUCTION and not options.destroyable,
+            protect=args.plan.options.protects_servers,
         )
         servers = {server.name: f"{cluster}-{server.name}" for server in args.plan.of(args.role)}
         self.rows = {host: self.urn_of(BmcHost, resource) for host, resource in servers.items()}

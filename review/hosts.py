@@ -1,6 +1,6 @@
 """What an update does to servers, by the same rules as the provider that does it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cluster.values.role import Role
@@ -35,6 +35,8 @@ def wiped(preview: Preview) -> Iterator[str]:
     created = _made(preview)
     for rollout in _rollouts(preview):
         spec, plan, role = rollout.spec, rollout.plan, ROLES[rollout.spec.role]
+        replaced = _replaced(preview, rollout)
+        again = _of_how_many(rollout, {*plan.reinstall, *replaced})
         disks = {host: f"{_disk(spec, host)} of {host}" for host in spec.hosts}
         consents = {host: _consent(preview, created, host) for host in spec.hosts}
         certain = [host for host in plan.without_record if host in created and not created[host].running]
@@ -43,7 +45,7 @@ def wiped(preview: Preview) -> Iterator[str]:
             what = joined(
                 [f"{disks[host]} (`reinstall` names {code(who)})" for host, who in sorted(plan.reinstall.items())]
             )
-            yield f"Wipes {what}, and installs {_them([*plan.reinstall])} again ({role})."
+            yield f"Wipes {what}, and installs {_them([*plan.reinstall])} again ({role}{again})."
         if certain:
             what = joined([f"{disks[host]}{consents[host]}" for host in certain])
             yield f"Wipes {what}, and installs {_them(certain)} ({role})."
@@ -51,9 +53,17 @@ def wiped(preview: Preview) -> Iterator[str]:
             what = joined([f"{disks[host]}{consents[host]}" for host in others])
             runs = "a server that runs from its disk already is only recorded"
             yield f"Wipes {what}, and installs {_them(others)} ({role}); {runs}."
-        if replaced := _replaced(preview, rollout):
+        if replaced:
             what = joined([f"{disks[host]}{consents[host]}" for host in replaced])
-            yield f"Wipes {what}, where the BMC shows another machine than is recorded, and installs that ({role})."
+            other = "where the BMC shows another machine than is recorded"
+            yield f"Wipes {what}, {other}, and installs that ({role}{again})."
+
+
+def _of_how_many(rollout: Rollout, again: Collection[str]) -> str:
+    """Return how many of the installed servers of a control plane are wiped again, and who is asked before."""
+    if not again or rollout.spec.role is not Role.CONTROL_PLANE:
+        return ""
+    return f": {len(again)} of its {len(rollout.spec.hosts)} servers, and only if etcd can do without"
 
 
 def taken_over(preview: Preview) -> Iterator[str]:
@@ -93,13 +103,14 @@ def _made(preview: Preview) -> dict[str, BmcHostSpec]:
 
 def compared(preview: Preview) -> list[str]:
     """Return the hosts whose BMC is only compared with the record."""
-    return [change.spec.host for change in preview.of(BmcHostSpec) if change.operation == "update"]
+    updates = [change for change in preview.of(BmcHostSpec) if change.operation == "update"]
+    return [change.spec.host for change in updates if {*change.step.changed} != {"protected"}]
 
 
 def untouched(preview: Preview) -> list[str]:
     """Return the installed servers that a change does not reach, because nothing is written to them any more."""
-    untouched_hosts = (rollout.plan.untouched for rollout in _rollouts(preview) if rollout.plan.changes_iso)
-    return sorted(host for hosts in untouched_hosts for host in hosts)
+    rollouts = [rollout for rollout in _rollouts(preview) if rollout.plan.changes_iso]
+    return sorted(host for rollout in rollouts for host in {*rollout.plan.untouched} - {*_replaced(preview, rollout)})
 
 
 def _rollouts(preview: Preview) -> Iterator[Rollout]:

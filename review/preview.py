@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_origin
@@ -30,6 +31,8 @@ OPERATIONS = {
     **{name: name for name in ("create", "update", "delete", "replace")},
     **dict.fromkeys(("create-replacement", "delete-replaced"), "replace"),
 }
+ERROR = re.compile(r"^(error: )?(base\.errors\.\w+: )?")
+"""What Pulumi writes before the message of an error."""
 DIGEST_CHARACTERS = 16
 PREFIX = "okd-baremetal:"
 FIX = "save it with `pulumi preview --json > FILE`, of this program's stack"
@@ -140,7 +143,7 @@ def failures(text: str) -> list[str]:
     """Return the errors of a preview that failed, a line each."""
     diagnostics = _loaded(text).get("diagnostics") or ()
     errors = [each["message"] for each in diagnostics if each.get("severity") == "error"]
-    return [line.removeprefix("error: ") for message in errors for line in message.splitlines() if line.strip()]
+    return [ERROR.sub("", line) for message in errors for line in message.splitlines() if line.strip()]
 
 
 def _loaded(text: str) -> dict[str, Any]:

@@ -20,13 +20,13 @@ from providers.host_provisioning.model import (
     HostProvisioningOuts,
     HostProvisioningSpec,
     InstallationRecord,
-    MachineId,
 )
 from providers.pulumi.dynamic import inputs_of
 from providers.rendered_asset.model import RenderedAssetSpec
 from providers.vip_handoff.model import VipHandoffSpec
 from review.preview import SECRET, UNKNOWN
 from testing import plans
+from wires.redfish.identity import MachineId
 
 ROOT = f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::baremetal:cluster:Cluster"
 STACK = {"op": "update", "urn": f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::pulumi:pulumi:Stack::{plans.STACK}"}

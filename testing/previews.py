@@ -23,6 +23,7 @@ from testing.checkout import copy_program
 from testing.command_line import run
 from testing.project import COMMAND_S
 from testing.pulumi_env import pulumi_env
+from wires.redfish.identity import MachineId
 
 STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"
@@ -72,6 +73,12 @@ class Project:
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
+
+    def urn(self, kind: str, name: str) -> str:
+        """Return the URN of a resource in the state."""
+        resources = json.loads(self.pulumi("stack", "export"))["deployment"]["resources"]
+        (found,) = (resource["urn"] for resource in resources if resource["urn"].endswith(f":{kind}::{name}"))
+        return str(found)
 
     def preview(self) -> Review:
         """Return the changes that a preview shows."""
@@ -162,18 +169,30 @@ def _resources(planned: list[dict[str, Any]], goals: dict[str, Any]) -> list[dic
     """Return the resources of a deployment in order of creation; the default provider has no step."""
     (provider,) = goals.keys() - {resource["urn"] for resource in planned}
     first = {"urn": provider, "type": goals[provider]["type"], "custom": True}
+    inputs_by_urn = {urn: goal.get("inputDiff", {}).get("adds", {}) for urn, goal in goals.items()}
+    (listed,) = (inputs for urn, inputs in inputs_by_urn.items() if ":Machines::" in urn)
+    # The serial of each machine is what the stack consents to; a spare's is its name.
+    machines = {
+        name: MachineId(serial=host["consent"] or name).model_dump() for name, host in listed["hosts"].items()
+    }
     resources = []
     for resource in [first, *planned]:
-        inputs = goals[resource["urn"]]["inputDiff"].get("adds", {})
-        known = {"uuid": KNOWN, "serial": KNOWN, "installed": _records(inputs)}
-        done = {"id": KNOWN, "outputs": {**inputs, **known}} if resource["custom"] else {}
+        inputs = dict(inputs_by_urn[resource["urn"]])
+        if hosts := inputs.get("identities"):
+            inputs["identities"] = {host: machines[host] for host in hosts}
+        done = {"id": KNOWN, "outputs": inputs | _outputs(inputs, machines)} if resource["custom"] else {}
         resources.append({**resource, "inputs": inputs, **done})
     return resources
 
 
-def _records(inputs: dict[str, Any]) -> dict[str, Any]:
-    """Return the records of a `HostProvisioning` whose hosts are all installed."""
-    return {host: {"uuid": KNOWN, "iso_sha256": "", "at": ""} for host in inputs.get("identities", ())}
+def _outputs(inputs: dict[str, Any], machines: dict[str, Any]) -> dict[str, Any]:
+    """Return the outputs of a resource that read which machines the hosts are, and has installed all of its own."""
+    own = machines.get(inputs.get("host", ""), {})
+    records = {
+        host: {"uuid": MachineId(**machine).own, "iso_sha256": "", "at": ""}
+        for host, machine in inputs.get("identities", {}).items()
+    }
+    return {**own, "machines": machines, "former": [], "installed": records}
 
 
 def _lines(old: str, new: str) -> Lines:

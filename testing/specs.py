@@ -11,6 +11,7 @@ from cluster.plan import ClusterPlan, Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from providers.host_provisioning.model import HostProvisioningSpec
+from providers.machines.model import MachinesSpec
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.okd_installed.model import OkdInstalledSpec
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
@@ -36,6 +37,7 @@ def specs_of(plan: ClusterPlan) -> list[Spec]:
     return [
         ProvisionerPreflightSpec.of(plan, STACK, rendered.paths),
         *(RenderedAssetSpec.of(file) for files in rendered.folders.values() for file in files),
+        MachinesSpec.of(plan),
         *(BmcHostSpec.of(plan, host) for host in (*plan.servers, *plan.spares)),
         NetworkPreflightSpec.of(plan),
         BootstrapVmSpec.of(plan, rendered.bootstrap, VM_BASE, f"okd-baremetal/{STACK}", STACK),

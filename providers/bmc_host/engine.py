@@ -6,10 +6,11 @@ from base.clock import Clock
 from base.errors import BmcError, BmcIdentityError
 from base.progress import Progress, Report
 from providers.bmc_host.model import AsFound
+from providers.consent import consent_fault, naming
 from wires.redfish.bmc import HDD, ONCE, BmcClient, BootOverride, Identity, Power
 from wires.redfish.boot.mode import BootMode, check_boot_mode
 from wires.redfish.client.masking import shown
-from wires.redfish.identity import is_shared, named, same, usable
+from wires.redfish.identity import named, same, usable
 from wires.redfish.steps import Steps, Waits, run_steps
 
 VERSION_S = 10.0
@@ -144,7 +145,7 @@ class BmcHostEngine:
         if self.recorded is None or same(self.recorded, machine):
             return
         what = f"the record is of {named(self.recorded)}; the BMC is that of {named(machine)}"
-        fix = f"correct its address; or, if that machine replaces it, {self._naming(machine)}"
+        fix = f"correct its address; or, if that machine replaces it, {naming(self.host, machine)}"
         raise self._another(what, fix)
 
     def compare_with_consent(self, machine: Identity) -> None:
@@ -153,33 +154,11 @@ class BmcHostEngine:
         Raises:
             BmcIdentityError: The consent names another machine, or none; the message has the command that consents.
         """
-        if not machine.answers_to(self.consent):
-            what = f"consent names {self.consent or 'no machine'}, the BMC is that of {named(machine)}"
-            fix = f"if that machine's disk may be wiped, {self._naming(machine)}{_zeros(self.consent)}"
-            raise self._another(what, fix)
-        if is_shared(self.consent):
-            what = f"consent names {self.consent}, which many machines share; this one is {named(machine)}"
-            raise self._another(what, f"if its disk may be wiped, {self._naming(machine)}")
-
-    def _naming(self, machine: Identity) -> str:
-        if value := usable(machine):
-            kind = "UUID" if value == machine.uuid else "serial"
-            return f"name its {kind}: {consent_command(self.host, value)}"
-        return "set a serial number in its firmware first: neither its serial nor its UUID is unique"
+        if fault := consent_fault(self.host, self.consent, machine):
+            raise self._another(fault.what, fault.fix)
 
     def _another(self, what: str, fix: str) -> BmcIdentityError:
         return BmcIdentityError(f"{what}; nothing was changed", where=f"{self.host} ({self.bmc.url})", fix=fix)
-
-
-def _zeros(consent: str) -> str:
-    """Return a hint for a consent that may have lost its first digits: YAML reads 0012 as a number."""
-    return "; a serial that begins with 0 stands in quotes in the stack's file" if consent.isdecimal() else ""
-
-
-def consent_command(host: str, value: str) -> str:
-    """Return the command that consents to one machine."""
-    path = f'consent["{host}"]' if "." in host else f"consent.{host}"
-    return f"pulumi config set --path '{path}' {value}"
 
 
 def _words(override: BootOverride) -> str:

@@ -27,6 +27,8 @@ class BmcHostSpec(Spec):
     """Time for each step of the BMC, in seconds."""
     running: bool = False
     """If true, create records the server and leaves it running: it belongs to a cluster whose state was lost."""
+    protected: bool = False
+    """If true, delete refuses to switch the server off, also where `--ignore-protect` passes Pulumi's own refusal."""
     spare: bool = False
     """If true, each update and refresh only records the host again; nothing on it is ever changed."""
 
@@ -40,6 +42,7 @@ class BmcHostSpec(Spec):
             password=host.bmc.password,
             consent="" if spare else options.consent[host.name],
             deadline_s=options.deadlines.bmc_s,
+            protected=options.protects_servers and not spare,
             running=options.import_production and not spare,
             spare=spare,
         )

@@ -6,11 +6,12 @@ from dataclasses import asdict, replace
 
 from base import lock
 from base.clock import SYSTEM_CLOCK
-from base.errors import BmcTimeoutError, BmcTransientError, BusyError, Fault
+from base.errors import BmcTimeoutError, BmcTransientError, BusyError, ConfigError, Fault
 from base.progress import Progress
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
-from providers.bmc_host.engine import BmcHostEngine, consent_command
+from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
+from providers.consent import consent_command
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from wires.redfish.bmc import Identity
@@ -44,12 +45,13 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             return usable(identity), _outs(engine, identity, found)
 
     def _update(self, old: BmcHostSpec, outs: BmcHostOuts, new: BmcHostSpec) -> BmcHostOuts:
+        if new.protected != old.protected and new.changed(protected=old.protected) == old:
+            return outs
         with _engine(new, outs.identity) as engine:
             if new.spare:
                 identity, found = engine.observe()
             elif new.consent != old.consent and engine.is_replaced():
-                before = named(outs.identity)
-                plugin.warnings(new.urn)(f"replaces {before}, which is left as it is. Fix: switch that server off")
+                plugin.notes(new.urn)(f"replaces {named(outs.identity)}, which is left as it is")
                 identity, found = replace(engine, recorded=None).take_over()
             else:
                 identity, found = engine.identify(), outs.found
@@ -77,8 +79,17 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
     def _delete(self, spec: BmcHostSpec, outs: BmcHostOuts) -> None:
         if spec.spare:
             return
-        with _engine(spec, outs.identity) as engine:
-            engine.release(outs.found)
+        if spec.protected:
+            what = "it belongs to a cluster in production that is not destroyable; it was left as it is"
+            fix = "with the host in the install-config, run `pulumi config set destroyable true && pulumi up` first"
+            raise ConfigError(Fault(spec.host, what, fix))
+        try:
+            with _engine(spec, outs.identity) as engine:
+                engine.release(outs.found)
+        except (BmcTimeoutError, BmcTransientError) as error:
+            gone = f"if the BMC is gone for good, switch the server off, and run `pulumi state delete '{spec.urn}'`"
+            fix = f"check its network and power, and run this command again; {gone}"
+            raise BmcTimeoutError(error.fault.what, where=error.fault.where, fix=fix) from None
 
 
 def _outs(engine: BmcHostEngine, identity: Identity, found: AsFound) -> BmcHostOuts:

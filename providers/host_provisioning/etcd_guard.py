@@ -1,7 +1,8 @@
-"""Asks a cluster in production whether a server of its control plane may be wiped.
+"""Asks a cluster whether a server of its control plane, which was installed before, may be wiped.
 
 It may be wiped once an administrator has taken the server out, as OKD's documentation says for a failed one: removed
 its member of etcd, then deleted its node. Once the server has joined again, the etcd operator readmits it to etcd.
+In phase bootstrap, etcd may still run on the bootstrap VM only; then no server has a copy to lose.
 """
 
 from collections.abc import Collection
@@ -20,6 +21,7 @@ DEGRADED = "EtcdMembersDegraded"
 Source: pkg/operator/etcdmemberscontroller of openshift/cluster-etcd-operator, 0c63ddc.
 """
 FIX = "take the server out first (docs/how-to/replace-a-control-plane-server.md)"
+BEFORE_PRODUCTION = f"{FIX}; if the API will never answer, run `pulumi destroy` and install the cluster again"
 
 
 class _Node(Model):
@@ -33,6 +35,8 @@ class EtcdQuorum:
     api: KubernetesReader
     vip: str
     """Address of the API."""
+    in_production: bool = True
+    """In phase bootstrap, only a member of etcd is refused."""
 
     def refuse_member(self, host: str, addresses: Collection[str]) -> None:
         """Return if a server is no longer part of the cluster, and all members of etcd answer.
@@ -41,11 +45,15 @@ class EtcdQuorum:
             ProvisioningError: It still is, a member does not answer, or the API does not say. Nothing was touched.
         """
         try:
-            problem = self._node(host) or self._members(host, addresses) or self._quorum()
+            problem = self._taken_out(host, addresses) if self.in_production else self._members(host, addresses)
         except OSError as error:
             problem = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
         if problem:
-            raise ProvisioningError(f"not wiped: {problem}", where=f"reinstall.{host}", fix=FIX)
+            fix = FIX if self.in_production else BEFORE_PRODUCTION
+            raise ProvisioningError(f"not wiped: {problem}", where=host, fix=fix)
+
+    def _taken_out(self, host: str, addresses: Collection[str]) -> str | None:
+        return self._node(host) or self._members(host, addresses) or self._quorum()
 
     def _node(self, host: str) -> str | None:
         node = self.api.get(self.vip, f"{NODE_LIST}/{host}", _Node)
@@ -53,6 +61,8 @@ class EtcdQuorum:
 
     def _members(self, host: str, addresses: Collection[str]) -> str | None:
         members = self.api.get(self.vip, MEMBERS, ConfigMap)
+        if members is None and not self.in_production:
+            return None  # the etcd operator has not started
         if not members or not members.data:
             return "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd"
         listed = sorted({*members.data.values()} & {*addresses})

@@ -12,9 +12,8 @@ from cluster.options import Phase
 from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
-from wires.redfish.bmc import Identity
 from wires.redfish.client.access import BmcAccess
-from wires.redfish.identity import usable
+from wires.redfish.identity import UNIDENTIFIED, MachineId
 
 if TYPE_CHECKING:
     from assets.render import Rendered
@@ -40,26 +39,6 @@ class HostSpec(Model):
     """All its addresses in the plan; its serving certificate is for no other ones."""
     root_device: Annotated[dict[str, str], BeforeValidator(_as_hints), INTO_ISO]
     """What the disk that the installation wipes must have: the given `rootDeviceHints`, as text."""
-
-
-class MachineId(Model):
-    """The machine behind a host's BMC, as `BmcHost` found it."""
-
-    uuid: str = ""
-    serial: str = ""
-
-    @property
-    def identity(self) -> Identity:
-        """The same, for comparison with what a BMC reports."""
-        return Identity(self.uuid, self.serial)
-
-    @property
-    def own(self) -> str:
-        """The machine's unique UUID, else its unique serial number, in lower case; empty if neither is unique."""
-        return usable(self.identity).lower()
-
-
-UNIDENTIFIED = MachineId()
 
 
 class HostProvisioningSpec(Spec):
@@ -97,7 +76,7 @@ class HostProvisioningSpec(Spec):
     reinstall: dict[str, str] = {}
     """Serial or UUID by host. A line that is new since the last successful `up` reinstalls its host."""
     out_of_etcd: tuple[str, ...] = ()
-    """Hosts in `reinstall` whose disk may have a copy of etcd: etcd must no longer have them as members."""
+    """Hosts that are wiped again only once they are out of etcd: in phase production, all of the control plane."""
     unicast: bool = False
     """If true, each host has a fixed list of its VRRP peers, so no host can be added once some are installed."""
     stack: str
@@ -118,8 +97,8 @@ class HostProvisioningSpec(Spec):
         options, servers = plan.options, plan.of(role)
         payload, architecture = getattr(options.payload, role.pool), plan.architectures[role]
         base_iso = options.media.base_isos[architecture]
-        boot_macs = {server.name: server.boot_mac for server in servers if server.boots_from_network}
         holds_etcd = role is Role.CONTROL_PLANE and options.phase is Phase.PRODUCTION
+        boot_macs = {server.name: server.boot_mac for server in servers if server.boots_from_network}
         own_ignition = {server.name: own_config(rendered.of(server)) for server in servers}
         keyfiles = {server.name: keyfiles_in(rendered.servers[server.name]) for server in servers}
         return cls(
@@ -144,7 +123,7 @@ class HostProvisioningSpec(Spec):
             },
             payload_sha256=payload,
             reinstall={name: who for name, who in options.reinstall.items() if name in own_ignition},
-            out_of_etcd=tuple(sorted(options.reinstall.keys() & own_ignition.keys())) if holds_etcd else (),
+            out_of_etcd=tuple(own_ignition) if holds_etcd else (),
             unicast=any(vip.transport == "unicast" for vip in plan.vips_of(role)),
             stack=stack,
             api_name=f"api.{plan.domain}",

@@ -1,9 +1,11 @@
 """Installs the hosts that an `InstallationPlan` names."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from base.clock import SYSTEM_CLOCK
+from base.errors import ConfigError, Fault
 from boot_media.host_isos import IsoMedia
+from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.host_provisioning import composition
 from providers.host_provisioning.etcd_guard import EtcdQuorum
@@ -24,8 +26,9 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     """
     if not plan.pending:
         return plan.carried
+    _refuse_mix_ups(plan)
     recipe, kubeconfig = composition.recipe_of(spec), read_kubeconfig(spec.stack)
-    _refuse_etcd_members(spec, plan.reinstall, kubeconfig)
+    _refuse_etcd_members(spec, plan, kubeconfig)
     joining = composition.joining_of(spec, kubeconfig) if kubeconfig else None
     missing = composition.missing_of(spec, recipe, kubeconfig, joining)
     with composition.image_server_of(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
@@ -36,10 +39,28 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     return plan.outputs(_results(spec, installations), joining.approved if joining else {})
 
 
-def _refuse_etcd_members(spec: HostProvisioningSpec, hosts: Iterable[str], kubeconfig: Kubeconfig | None) -> None:
-    for name in sorted({*hosts} & {*spec.out_of_etcd}):
-        api = KubeApi.by(needed(spec.stack, kubeconfig, f"reinstall.{name}"), spec.api_name)
-        EtcdQuorum(api, spec.api_vip).refuse_member(name, spec.hosts[name].addresses)
+def _refuse_mix_ups(plan: InstallationPlan) -> None:
+    """Return if no host is the machine that another one is recorded as; `Machines` has refused what it could see."""
+    if plan.mixed_up:
+        fix = "give each host the bmc.address and the consent of its own machine"
+        raise ConfigError(
+            *(Fault(host, f"its machine is installed as {owner}", fix) for host, owner in plan.mixed_up.items())
+        )
+
+
+def _refuse_etcd_members(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig | None) -> None:
+    """Return if no server of the control plane that is to be wiped again, by whatever option, has a copy of etcd."""
+    if spec.role is not Role.CONTROL_PLANE:
+        return
+    in_production, again = bool(spec.out_of_etcd), sorted({*plan.reinstall, *plan.replaced})
+    if in_production and len(again) > 1:
+        fix = "reinstall or replace one of them in each `pulumi up`"
+        raise ConfigError(Fault("hosts", f"{' and '.join(again)} hold copies of etcd", fix))
+    for name in again:
+        if kubeconfig is None and not in_production:
+            continue  # OKD writes one with each payload; without it, this is no OKD
+        api = KubeApi.by(needed(spec.stack, kubeconfig, f"{plan.option_of(name)}.{name}"), spec.api_name)
+        EtcdQuorum(api, spec.api_vip, in_production).refuse_member(name, spec.hosts[name].addresses)
 
 
 def _results(spec: HostProvisioningSpec, installations: Mapping[str, Installation]) -> dict[str, InstalledHost]:

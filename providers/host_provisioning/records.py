@@ -38,25 +38,35 @@ class InstallationPlan:
     """The earlier outputs of the hosts that are installed: those that are still wanted and still the same machine."""
     reinstall: Mapping[str, str]
     """The installed hosts to wipe, with the UUID or serial of each."""
+    replaced: tuple[str, ...]
+    """The hosts that were installed, and are other machines now."""
+    mixed_up: Mapping[str, str]
+    """The hosts whose machines are recorded as other hosts, with the names of these."""
     changes_iso: bool
     """Whether the boot ISOs of hosts that are installed later differ from those before the update."""
 
     @classmethod
     def of(cls, old: HostProvisioningSpec | None, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Self:
         """Decide what an update from `old`, with outputs `outs`, does; without `old`, what the first `up` does."""
-        installed = {
-            host
-            for host, record in outs.installed.items()
-            if host in new.hosts and new.identity_of(host).own in ("", record.uuid)
-        }
+        recorded = [host for host in outs.installed if host in new.hosts]
+        installed = {host for host in recorded if new.identity_of(host).own in ("", outs.installed[host].uuid)}
+        replaced = tuple(host for host in recorded if host not in installed)
         reinstall = {host: who for host, who in newly_listed(old, new).items() if host in installed}
+        owners = {record.uuid: host for host, record in outs.installed.items()}
+        mixed_up = {
+            host: owner for host in new.hosts if (owner := owners.get(new.identity_of(host).own)) and owner != host
+        }
         changes_iso = old is not None and old.into_iso != new.into_iso
-        return cls(tuple(new.hosts), outs.of_hosts(installed), reinstall, changes_iso)
+        return cls(tuple(new.hosts), outs.of_hosts(installed), reinstall, replaced, mixed_up, changes_iso)
 
     @property
     def pending(self) -> tuple[str, ...]:
         """The hosts to install."""
         return tuple(host for host in self.hosts if host in self.reinstall or host not in self.carried.installed)
+
+    def option_of(self, host: str) -> str:
+        """Return the option whose line allows a host's disk to be wiped: `reinstall` or `consent`."""
+        return "reinstall" if host in self.reinstall else "consent"
 
     @property
     def without_record(self) -> tuple[str, ...]:
@@ -114,15 +124,21 @@ def _unknown_to_installed_hosts(old: HostProvisioningSpec, new: HostProvisioning
 
 
 def _wrong_reinstalls(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Iterator[Fault]:
-    reinstall = newly_listed(old, new)
-    if len(wiped := sorted(reinstall.keys() & {*new.out_of_etcd})) > 1:
-        fix = "reinstall one server of the control plane at a time"
-        yield Fault("reinstall", f"{' and '.join(wiped)} hold copies of etcd", fix)
-    for name, who in reinstall.items():
+    for name, who in newly_listed(old, new).items():
         identity = new.identity_of(name).identity
         if name in new.identities and (not identity.answers_to(who) or is_shared(who)):
             what = f"reinstall.{name} names {who}, the host is {named(identity)}"
             yield Fault("reinstall", what, "name its own serial or UUID, or remove the line")
+
+
+def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator[Fault]:
+    """Yield the installed hosts whose address changes, although nothing is written to them any more."""
+    for name in plan.untouched:
+        before, host = old.hosts[name].address, new.hosts[name]
+        if before not in (host.address, *host.addresses):
+            what = f"{name} was installed with {before}, and is to be {host.address}"
+            fix = f"keep its address, or have it installed again with `reinstall.{name}`"
+            yield Fault(f"hosts.{name}", what, fix)
 
 
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:

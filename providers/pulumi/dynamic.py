@@ -68,6 +68,10 @@ class Provider(ResourceProvider, Generic[S, O]):
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """Leave the comparison to the Pulumi engine, so that previews show its diff of each property."""
+        old, new = self.known_spec(_olds), self.known_spec(_news)
+        if old and new:
+            with _one_line_errors():
+                self._plan(old, self.outs_of(_olds), new)
         replaces = [key for key in marked(self.spec, REPLACES) if _olds.get(key) != _news.get(key)]
         return DiffResult(changes=None, replaces=replaces, delete_before_replace=True)
 
@@ -100,6 +104,13 @@ class Provider(ResourceProvider, Generic[S, O]):
     def _faults(self, old: S | None, new: S) -> Iterator[Fault]:
         """Yield the faults of `new`; `where` begins with an input's name. `old`: the inputs in the state, if any."""
         yield from ()
+
+    def _plan(self, old: S, outs: O, new: S) -> None:
+        """Say in the preview what an update does, or refuse it, without I/O, by what inputs and outputs show.
+
+        Raises:
+            ConfigError: The update must not be made.
+        """
 
     def _create(self, spec: S) -> tuple[str, O]:
         """Create it, and return its id and outputs."""

@@ -16,8 +16,9 @@ from review.markdown import markdown
 from review.preview import read_preview
 from testing import clusters, plans
 from testing.golden import REVIEWS, masked
-from testing.previews import INSTALL_CONFIG, KNOWN, Lines, Project, Review, fresh, settled
+from testing.previews import INSTALL_CONFIG, Lines, Project, Review, fresh, settled
 
+REINSTALL = {"okd-master-0": plans.CONSENT["okd-master-0"]}
 OF_THE_STACK, OF_THE_INSTALL_CONFIG, NEW_PASSWORD = "password-of-the-stack", "rehearsal-only", "password-of-today"
 PULL_SECRETS = ("cmVoZWFyc2FsOm9ubHk=", "b3B0aW9uOm9ubHk=")
 """That of the install-config, and that of the options."""
@@ -31,6 +32,8 @@ HANDOFF = "update VipHandoff okd-api"
 INGRESS = "update VipHeld okd-ingress"
 CONTROL_PLANE = "update HostProvisioning okd-control-plane"
 COMPUTE = "update HostProvisioning okd-compute"
+FIRST_INSTALLATION = "create HostProvisioning okd-control-plane"
+MACHINES = "update Machines okd-machines"
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,16 @@ class Change:
     others: dict[str, set[str]]
     files: dict[str, Lines] = field(default_factory=dict)
     phase: str = "bootstrap"
+
+
+def before_the_installation(make: Callable[[Project], None]) -> Callable[[Project], None]:
+    """Make a change while the state has no record of an installed server."""
+
+    def made(project: Project) -> None:
+        project.pulumi("state", "delete", "--yes", project.urn("HostProvisioning", "okd-control-plane"))
+        make(project)
+
+    return made
 
 
 def swapped(old: str, new: str, *lines: str) -> Lines:
@@ -170,15 +183,13 @@ CHANGES = {
         phase="production",
     ),
     "peer": Change(
-        lambda project: project.configure(node_addresses={"okd-master-1": [PEER[1]]}),
+        before_the_installation(lambda project: project.configure(node_addresses={"okd-master-1": [PEER[1]]})),
         {
+            MACHINES: {'hosts["okd-master-1"].address'},
             NETWORK: {'api.holders["okd-master-1"][0]'},
             BOOTSTRAP: {"nodes[1]", "ignition_sha256", "ours"},
             HANDOFF: {'nodes["okd-master-1"]'},
-            CONTROL_PLANE: {
-                *(f'hosts["okd-master-1"].{field}' for field in ("address", "addresses[0]")),
-                *digests(*MASTERS),
-            },
+            FIRST_INSTALLATION: set(),
         },
         {
             **each(
@@ -380,7 +391,7 @@ def previews(
         "nothing": pool.submit(stacks["bootstrap"].preview),
         "first": pool.submit(lambda: fresh(folder / "first").preview()),
         "to-production": pool.submit(settled_then, "to-production", phase="production"),
-        "reinstall": pool.submit(settled_then, "reinstall", reinstall={"okd-master-0": KNOWN}),
+        "reinstall": pool.submit(settled_then, "reinstall", reinstall=REINSTALL),
         "consent": pool.submit(
             settled_then, "consent", consent={**plans.CONSENT, "okd-master-0": "NEW", "okd-worker-1": "ANOTHER"}
         ),
@@ -414,7 +425,7 @@ def test_every_golden_review_belongs_to_a_change(accept_golden: bool) -> None:
 
 def test_the_command_makes_the_preview_that_it_reviews(stacks: dict[str, Project], tmp_path: Path) -> None:
     project = stacks["bootstrap"].copy(tmp_path / "reviewed")
-    project.set(reinstall={"okd-master-0": KNOWN})
+    project.set(reinstall=REINSTALL)
     done = project.review()
     assert (done.returncode, masked(done.stdout), done.stderr) == (0, (REVIEWS / "reinstall.md").read_text(), "")
     judged = project.review("--policy", "backend", "consent")
@@ -431,7 +442,7 @@ def test_the_command_makes_the_preview_that_it_reviews(stacks: dict[str, Project
 
 def test_a_plain_preview_names_on_stdout_the_disk_that_it_wipes(stacks: dict[str, Project], tmp_path: Path) -> None:
     project = stacks["bootstrap"].copy(tmp_path / "wiped")
-    project.set(reinstall={"okd-master-0": KNOWN})
+    project.set(reinstall=REINSTALL)
     assert "reinstalled, disk wiped, as `reinstall` requests: okd-master-0" in project.pulumi("preview")
 
 

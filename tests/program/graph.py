@@ -21,6 +21,7 @@ from cluster.known_options import SECRETS
 from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
 from providers.host_provisioning.provider import HostProvisioningProvider
+from providers.machines.provider import MachinesProvider
 from providers.network_preflight.provider import NetworkPreflightProvider
 from providers.okd_installed.provider import OkdInstalledProvider
 from providers.provisioner_preflight.provider import ProvisionerPreflightProvider
@@ -33,6 +34,7 @@ from testing.checkout import ROOT
 PROVIDERS: dict[str, type[ResourceProvider]] = {
     "RenderedAsset": RenderedAssetProvider,
     "ProvisionerPreflight": ProvisionerPreflightProvider,
+    "Machines": MachinesProvider,
     "BmcHost": BmcHostProvider,
     "NetworkPreflight": NetworkPreflightProvider,
     "BootstrapVm": BootstrapVmProvider,

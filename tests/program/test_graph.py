@@ -17,7 +17,7 @@ MASTERS, WORKERS = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
 CONTROL_PLANE = {"okd-okd-master-0", "okd-okd-master-1", "okd-okd-master-2"}
 COMPUTE = {"okd-okd-worker-0", "okd-okd-worker-1"}
 VM, HANDOFF, INGRESS = "okd-bootstrap", "okd-api", "okd-ingress"
-PREFLIGHT, NETWORK = "okd-preflight", "okd-network"
+PREFLIGHT, MACHINES, NETWORK = "okd-preflight", "okd-machines", "okd-network"
 INSTALL_MASTERS, INSTALL_WORKERS = "okd-control-plane", "okd-compute"
 PASSWORD = "rehearsal-only"
 
@@ -95,13 +95,17 @@ def test_only_the_phase_differs_between_the_phases(bootstrap: Graph, production:
         for key in bootstrap.resources[name].inputs.keys() | production.resources[name].inputs.keys()
         if bootstrap.resources[name].inputs.get(key) != production.resources[name].inputs.get(key)
     }
-    assert changed == {(PREFLIGHT, "phase"), (NETWORK, "phase"), (HANDOFF, "phase")}
+    assert changed == {
+        *((name, "phase") for name in (PREFLIGHT, MACHINES, NETWORK, HANDOFF)),
+        (INSTALL_MASTERS, "out_of_etcd"),
+    }
 
 
 def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
     hosts = CONTROL_PLANE | COMPUTE
+    assert bootstrap.after(bootstrap.one("Machines")) == {PREFLIGHT} | assets(bootstrap)
     for host in bootstrap.of("BmcHost"):
-        assert bootstrap.after(host) == {PREFLIGHT} | assets(bootstrap)
+        assert bootstrap.after(host) == {MACHINES}
     assert bootstrap.after(bootstrap.one("BootstrapVm")) == {PREFLIGHT, NETWORK} | hosts | assets(bootstrap)
     assert bootstrap.after(bootstrap.one("VipHandoff")) == {VM}
     assert bootstrap.after(bootstrap.one("HostProvisioning")) == {HANDOFF} | CONTROL_PLANE
@@ -109,7 +113,7 @@ def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
 
 def test_edges_of_phase_production(production: Graph) -> None:
     for host in production.of("BmcHost"):
-        assert production.after(host) == {PREFLIGHT} | assets(production)
+        assert production.after(host) == {MACHINES}
     control_plane, compute = production.resources[INSTALL_MASTERS], production.resources[INSTALL_WORKERS]
     assert production.after(control_plane) == CONTROL_PLANE
     assert production.after(production.one("VipHandoff")) == {INSTALL_MASTERS, NETWORK}
@@ -243,7 +247,7 @@ def test_no_input_holds_a_path_of_this_machine(graphs: dict[str, Graph], phase: 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
 def test_the_urn_input_is_the_resources_own_urn(graphs: dict[str, Graph], phase: str) -> None:
     knowing = [each for each in graphs[phase].resources.values() if each.kind != "RenderedAsset"]
-    assert len(knowing) == {"bootstrap": 10, "production": 11}[phase]
+    assert len(knowing) == {"bootstrap": 11, "production": 12}[phase]
     for each in knowing:
         assert each.inputs["urn"] == each.urn
     hosts = {each.inputs["host"]: each.urn for each in graphs[phase].of("BmcHost")}
@@ -310,25 +314,13 @@ def test_each_role_gets_its_own_hosts_to_reinstall(bootstrap: Graph) -> None:
     assert graph.refused == []
 
 
-@pytest.mark.parametrize(
-    ("phase", "out"), [("bootstrap", []), ("production", ["okd-master-0"])], ids=["bootstrap", "production"]
-)
-def test_in_production_the_control_plane_is_reinstalled_out_of_etcd_alone(
+@pytest.mark.parametrize(("phase", "out"), [("bootstrap", []), ("production", plans.HOSTS[:3])])
+def test_in_production_etcd_is_asked_about_the_control_plane_only(
     bootstrap: Graph, phase: str, out: list[str]
 ) -> None:
-    named = {name: f"serial-of-okd-{name}" for name in ("okd-master-0", "okd-worker-0")}
-    graph = run(bootstrap, phase=phase, reinstall=named)
-    inputs = {each.name: each.inputs["out_of_etcd"] for each in graph.of("HostProvisioning")}
-    assert inputs == {INSTALL_MASTERS: out} | ({INSTALL_WORKERS: []} if phase == "production" else {})
-
-
-def test_two_servers_of_the_control_plane_are_not_reinstalled_at_once(bootstrap: Graph) -> None:
-    named = {name: f"serial-of-okd-{name}" for name in ("okd-master-0", "okd-master-2")}
-    (refused,) = run(bootstrap, phase="production", reinstall=named).refused
-    assert refused == (
-        f"{INSTALL_MASTERS}: reinstall: okd-master-0 and okd-master-2 hold copies of etcd. "
-        "Fix: reinstall one server of the control plane at a time"
-    )
+    graph = run(bootstrap, phase=phase)
+    inputs = {each.name: list(each.inputs["out_of_etcd"]) for each in graph.of("HostProvisioning")}
+    assert inputs == {INSTALL_MASTERS: list(out)} | ({INSTALL_WORKERS: []} if phase == "production" else {})
 
 
 @pytest.mark.parametrize(
@@ -429,6 +421,7 @@ def test_a_changed_address_changes_only_the_files_and_digests_that_hold_it(boots
         "okd-bootstrap-Corefile": {"text"},
         "okd-control-plane-Corefile": {"text"},
         "okd-compute-Corefile": {"text"},
+        MACHINES: {"hosts"},
         NETWORK: {"ingress"},
         VM: {"ignition_sha256", "ours"},
         INSTALL_MASTERS: {"ignition_sha256", "ours"},

@@ -7,7 +7,6 @@ import pytest
 
 from cluster.plan import ClusterPlan
 from components.cluster import Cluster, ClusterArgs
-from providers.host_provisioning.model import MachineId
 from review.document import page_of
 from review.markdown import markdown
 from review.preview import SECRET, read_preview
@@ -16,6 +15,7 @@ from testing.checkout import ROOT
 from testing.golden import REVIEWS, masked
 from testing.preview_steps import preview, step_on
 from tests.program.graph import Declared, Graph, run
+from wires.redfish.identity import MachineId
 
 
 def declared(plan: ClusterPlan, olds: Graph | None = None) -> Graph:

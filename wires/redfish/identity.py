@@ -1,5 +1,6 @@
-"""Comparison of machine identities, without the values that many machines share."""
+"""Identities of machines as they are recorded and compared, without the values that many machines share."""
 
+from base.spec import Model
 from wires.redfish.bmc import Identity
 
 SHARED = frozenset(
@@ -40,3 +41,29 @@ def named(identity: Identity) -> str:
     """Return the identity in words, for messages."""
     kind = " ".join(word for word in (identity.manufacturer, identity.model) if word) or "a system"
     return f"{kind}, UUID {identity.uuid or 'unreported'}, serial {identity.serial or 'unreported'}"
+
+
+def is_one_machine(one: Identity, other: Identity) -> bool:
+    """Return whether two identities are certainly of one machine: they share a UUID or serial, and none differs."""
+    shared = {value.lower() for value in (one.uuid, one.serial) if not is_shared(value)}
+    return bool(shared & {other.uuid.lower(), other.serial.lower()}) and same(one, other)
+
+
+class MachineId(Model):
+    """The machine behind a host's BMC."""
+
+    uuid: str = ""
+    serial: str = ""
+
+    @property
+    def identity(self) -> Identity:
+        """The same, for comparison with what a BMC reports."""
+        return Identity(self.uuid, self.serial)
+
+    @property
+    def own(self) -> str:
+        """The machine's unique UUID, else its unique serial number, in lower case; empty if neither is unique."""
+        return usable(self.identity).lower()
+
+
+UNIDENTIFIED = MachineId()

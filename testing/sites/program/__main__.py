@@ -12,10 +12,11 @@ from pydantic import SecretStr
 from cluster.plan import Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.resource import BmcHost
-from providers.host_provisioning.model import HostProvisioningSpec, HostSpec, MachineId
+from providers.host_provisioning.model import HostProvisioningSpec, HostSpec
 from providers.host_provisioning.resource import HostProvisioning
 from testing.urns import urn
 from wires.redfish.client.access import BmcAccess
+from wires.redfish.identity import MachineId
 
 STACK = pulumi.get_stack()
 ROLES = {Role.CONTROL_PLANE: "master", Role.COMPUTE: "worker"}

@@ -11,6 +11,8 @@ from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.resource import BmcHost
 from providers.host_provisioning.model import HostProvisioningSpec, HostSpec
 from providers.host_provisioning.resource import HostProvisioning
+from providers.machines.model import ListedHost, MachinesSpec
+from providers.machines.resource import Machines
 from testing.urns import urn
 from wires.redfish.client.access import BmcAccess
 
@@ -24,6 +26,25 @@ def access(host: dict[str, Any], ca: str) -> BmcAccess:
 
 site = json.loads(Path(os.environ["SITE"]).read_text())
 hosts: dict[str, dict[str, Any]] = site["hosts"]
+machines = Machines(
+    "machines",
+    MachinesSpec(
+        hosts={
+            name: ListedHost(
+                bmc=access(host, ca=""),
+                role=None if name in site["spares"] else host["role"],
+                consent="" if name in site["spares"] else host["consent"],
+                address=host["address"],
+            )
+            for name, host in hosts.items()
+        },
+        passwords={name: host["password"] for name, host in hosts.items()},
+        ca=site["ca"],
+        reinstall=site["reinstall"],
+        deadline_s=site["bmc_deadline_s"],
+        urn=urn("Machines", "machines"),
+    ),
+)
 servers = {
     name: BmcHost(
         name,
@@ -35,13 +56,15 @@ servers = {
             deadline_s=site["bmc_deadline_s"],
             urn=urn("BmcHost", name),
         ),
+        pulumi.ResourceOptions(depends_on=[machines]),
     )
     for name, host in hosts.items()
     if name not in site["spares"]
 }
 if site["spares"]:
     # As in components/servers.py, the type of the parent makes a spare another resource than the server.
-    child = pulumi.ResourceOptions(parent=pulumi.ComponentResource("test:index:Spares", "spares"))
+    spares = pulumi.ComponentResource("test:index:Spares", "spares")
+    child = pulumi.ResourceOptions(parent=spares, depends_on=[machines])
     for name in site["spares"]:
         bmc = access(hosts[name], site["ca"])
         BmcHost(

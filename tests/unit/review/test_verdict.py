@@ -9,7 +9,7 @@ import pytest
 from base.spec import Spec
 from cluster.plan import ClusterPlan, Role
 from providers.bootstrap_vm.model import BootstrapVmSpec
-from providers.host_provisioning.model import HostProvisioningSpec, MachineId
+from providers.host_provisioning.model import HostProvisioningSpec
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.okd_installed.model import OkdInstalledSpec
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
@@ -31,6 +31,7 @@ from testing.preview_steps import (
     step,
     step_of,
 )
+from wires.redfish.identity import MachineId
 
 PLAN = plans.plan()
 M0, M1, M2, W0, W1 = plans.HOSTS
@@ -176,7 +177,8 @@ def test_only_a_new_line_of_reinstall_wipes() -> None:
     old = installation(plans.plan(reinstall={M1: "u1"}))
     new = installation(plans.plan(reinstall={M0: "u0", M1: "u1"}, payload={**plans.PAYLOAD, "master": "b2" * 32}))
     assert sentences(installs(old, new, M0, M1, M2), file("control-plane", "/etc/a", "1\n", "2\n")) == [
-        f"!Wipes `/dev/vda` of {M0} (`reinstall` names `u0`), and installs it again (control plane).",
+        f"!Wipes `/dev/vda` of {M0} (`reinstall` names `u0`), and installs it again "
+        "(control plane: 1 of its 3 servers, and only if etcd can do without).",
         f"2 installed servers are not touched by this change to 1 file: {M1}, {M2}.",
     ]
 
@@ -199,7 +201,7 @@ def test_a_new_consent_may_wipe_another_machine() -> None:
     assert sentences(host, both, consent=consent) == [
         f"!Switches off {M0}, where the BMC shows another machine than is recorded, and the new consent names it.",
         f"!Wipes `/dev/vda` of {M0} (consent `NEW`), where the BMC shows another machine than is recorded, and "
-        "installs that (control plane).",
+        "installs that (control plane: 1 of its 3 servers, and only if etcd can do without).",
         f"Checks the BMC of {M0}.",
     ]
 

@@ -6,8 +6,9 @@ from dataclasses import replace
 import pytest
 
 from base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BmcTransientError
-from providers.bmc_host.engine import BmcHostEngine, consent_command
+from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound
+from providers.consent import consent_command
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from wires.redfish.bmc import BootOverride, Identity, Power, SecureBoot

@@ -59,6 +59,7 @@ def test_the_spec_of_a_planned_server() -> None:
         "password": SecretStr("rehearsal-only"),
         "consent": "SERIAL-okd-master-0",
         "deadline_s": 60.0,
+        "protected": False,
         "running": False,
         "spare": False,
     }
@@ -300,9 +301,7 @@ class TestAnswering:
         override = {"target": "None", "enabled": "Disabled", "mode": "UEFI"}
         assert outs["found"] == {"override": override, "media": "", "secure_boot": ""}
         assert fleet.state().power == "Off"
-        replaced = (
-            f"replaces Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is. Fix: switch that server off"
-        )
+        replaced = f"replaces Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is"
         assert f"m0: {replaced}" in capsys.readouterr().err.splitlines()
 
     def test_another_machine_without_a_new_consent_is_not_touched(

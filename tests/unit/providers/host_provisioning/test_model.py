@@ -8,11 +8,12 @@ import pytest
 
 from assets.render import Rendered, render
 from cluster.plan import ClusterPlan, Role
-from providers.host_provisioning.model import HostProvisioningSpec, MachineId
+from providers.host_provisioning.model import HostProvisioningSpec
 from testing import clusters, plans
 from testing.install_configs import arm64
 from testing.plan_files import Files
 from wires.redfish.client.access import BmcAccess
+from wires.redfish.identity import MachineId
 
 MASTERS, WORKERS = plans.HOSTS[:3], plans.HOSTS[3:]
 
@@ -93,9 +94,9 @@ def test_the_digest_of_an_ignition_changes_with_payload_and_files() -> None:
     ("options", "role", "changed"),
     [
         pytest.param(
-            {"reinstall": dict.fromkeys((MASTERS[0], WORKERS[0]), "SN-1")},
+            {"reinstall": {MASTERS[0]: "SN-1", WORKERS[0]: "SN-2"}},
             Role.COMPUTE,
-            {"reinstall": {WORKERS[0]: "SN-1"}},
+            {"reinstall": {WORKERS[0]: "SN-2"}},
             id="reinstall-of-its-own-hosts",
         ),
         pytest.param({"vrrp": {"ingress": "unicast"}}, Role.COMPUTE, {"unicast": True}, id="unicast"),

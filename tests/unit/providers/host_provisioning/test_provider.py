@@ -176,7 +176,12 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
 class TestOutOfEtcd:
     """A server of the control plane in production; test_etcd_guard.py checks the API's answers."""
 
-    CHANGES: ClassVar[dict[str, Any]] = {"reinstall": {"w0": "SN-w0"}, "out_of_etcd": ["w0"], "stack": "prod"}
+    CHANGES: ClassVar[dict[str, Any]] = {
+        "role": "control-plane",
+        "reinstall": {"w0": "SN-w0"},
+        "out_of_etcd": ["w0", "w1"],
+        "stack": "prod",
+    }
 
     def test_without_a_kubeconfig_it_is_not_wiped(self, rollouts: Rollouts, payload: Path) -> None:
         with pytest.raises(OkdBaremetalError, match=r"auth/kubeconfig: missing, but `reinstall.w0` asks OKD with it"):
@@ -185,7 +190,7 @@ class TestOutOfEtcd:
 
     def test_it_is_not_wiped_while_the_cluster_does_not_answer(self, rollouts: Rollouts, payload: Path) -> None:
         write_kubeconfig(payload)
-        with pytest.raises(ProvisioningError, match=r"reinstall\.w0: not wiped: the API cannot be asked through 127"):
+        with pytest.raises(ProvisioningError, match=r"w0: not wiped: the API cannot be asked through 127"):
             updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, api_vip="127.0.0.1")
         assert rollouts.targets == []
 

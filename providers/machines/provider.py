@@ -1,0 +1,108 @@
+"""Pulumi's calls for `Machines`."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from base import lock
+from base.clock import SYSTEM_CLOCK
+from base.errors import BmcError, BusyError, ConfigError, Fault
+from base.progress import Progress
+from cluster.values.bmc_url import parse_redfish_url
+from providers.machines.model import MachinesOuts, MachinesSpec
+from providers.machines.rules import Answer, Change, answered_faults, outputs, planned_faults
+from providers.pulumi import plugin
+from providers.pulumi.dynamic import Provider
+from providers.pulumi.workers import by_host
+from wires.redfish.bmc import BmcClient, Power
+from wires.redfish.identity import is_one_machine, named
+from wires.redfish.steps import Steps, run_steps
+
+REPLACED_S = 30.0
+"""Time for the BMC of a machine that is replaced, since it may be gone for good."""
+
+
+class MachinesProvider(Provider[MachinesSpec, MachinesOuts]):
+    """Create and update ask the BMCs of new and changed hosts which machines they are. No BMC is written to."""
+
+    def _plan(self, old: MachinesSpec, outs: MachinesOuts, new: MachinesSpec) -> None:
+        _refuse(planned_faults(Change(old, outs, new)))
+
+    def _create(self, spec: MachinesSpec) -> tuple[str, MachinesOuts]:
+        return "machines", _identify(Change(spec.changed(hosts={}, passwords={}), MachinesOuts(), spec))
+
+    def _update(self, old: MachinesSpec, outs: MachinesOuts, new: MachinesSpec) -> MachinesOuts:
+        return _identify(Change(old, outs, new))
+
+
+def _identify(change: Change) -> MachinesOuts:
+    """Ask the BMCs, and return the new record.
+
+    Raises:
+        ConfigError: A BMC does not answer, or leads to a machine that its host may not be; a line for each host.
+    """
+    _refuse(planned_faults(change))
+    report = plugin.row(change.new.urn)
+    report(Progress("asking the BMCs", f"{len(change.to_ask)} of {len(change.new.hosts)} hosts"))
+    asked = by_host(change.to_ask, lambda host: _answer(change, host))
+    answers = {host: answer for host, answer in asked.items() if isinstance(answer, Answer)}
+    silent = [answer.fault for answer in asked.values() if not isinstance(answer, Answer)]
+    _refuse([*silent, *answered_faults(change, answers)])
+    warn = plugin.warnings(change.new.urn)
+    running = by_host(change.replaced, lambda host: _former_runs(change, host, warn))
+    _refuse(fault for fault in running.values() if fault)
+    report(Progress("identified", f"{len(change.new.hosts)} hosts"))
+    return outputs(change, answers)
+
+
+def _answer(change: Change, host: str) -> Answer | BmcError | BusyError:
+    """Return which machine a host's BMC is that of, or why that is unknown."""
+    spec = change.new
+    try:
+        with _bmc(spec, host) as bmc:
+            steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + spec.deadline_s)
+            machine = run_steps(steps.value("an answer of the BMC", bmc.identity), SYSTEM_CLOCK)
+            is_on = bool(change.outs.former) and bmc.power() is not Power.OFF
+            return Answer(machine, bmc.url, is_on)
+    except (BmcError, BusyError) as error:
+        return error
+
+
+def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Fault | None:
+    """Return the fault of a host whose former machine still runs, with the host's name and addresses.
+
+    The former machine is asked through its own BMC, which may be gone for good.
+    """
+    old, machine = change.old, change.outs.machines[host].identity
+    before, now = (parse_redfish_url(spec.hosts[host].bmc.address).server for spec in (old, change.new))
+    if before == now:
+        warn(f"{host}: its BMC's address leads to the new machine. Fix: make sure that {named(machine)} is off")
+        return None
+    try:
+        with _bmc(old, host) as bmc:
+            steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + REPLACED_S)
+            found = run_steps(steps.value("an answer of the BMC", bmc.identity), SYSTEM_CLOCK)
+            if not is_one_machine(found, machine) or bmc.power() is Power.OFF:
+                return None
+    except (BmcError, BusyError) as error:
+        warn(f"{host}: {error.fault.what}. Fix: make sure that its former machine, {named(machine)}, is off")
+        return None
+    what = f"its former machine, {named(machine)}, still runs with the name and the addresses of {host}"
+    fix = "take it out of the cluster, switch it off, and run `pulumi up` again"
+    return Fault(f"{host} ({bmc.url})", f"{what}; nothing was changed", fix)
+
+
+@contextmanager
+def _bmc(spec: MachinesSpec, host: str) -> Iterator[BmcClient]:
+    from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415  (a preview asks no BMC, and sushy takes 0.1 s)
+
+    bmc = SushyBmc(spec.access(host), spec.passwords[host])
+    try:
+        with lock.held(bmc.url):
+            yield bmc
+    finally:
+        bmc.close()
+
+
+def _refuse(faults: Iterable[Fault]) -> None:
+    if found := list(faults):
+        raise ConfigError(*found)

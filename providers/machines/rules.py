@@ -1,0 +1,225 @@
+"""The rules on machines and hosts: over all pairs of hosts, of before, now and after.
+
+A host is a name; a machine is what its UUID or serial says. A disk is wiped only on the machine that the newest
+consent of its host names, and only if no other host of this stack is, or was, that machine and still runs.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from base.errors import Fault
+from cluster.options import Phase
+from cluster.values.role import Role
+from providers.consent import consent_command, consent_fault
+from providers.machines.model import FormerMachine, MachinesOuts, MachinesSpec
+from wires.redfish.bmc import Identity
+from wires.redfish.identity import MachineId, is_one_machine, is_shared, named, usable
+
+APART = "in one `pulumi up`, and add {} in a later one"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the BMC of one host says."""
+
+    machine: Identity
+    url: str
+    """URL of the system, without credentials."""
+    is_on: bool = False
+    """Whether the machine runs; read only if the stack has had other machines."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """What an update changes about the hosts of a stack."""
+
+    old: MachinesSpec
+    outs: MachinesOuts
+    """The machines as recorded before."""
+    new: MachinesSpec
+
+    def recorded(self, host: str) -> Identity | None:
+        """Return the machine that a host was before."""
+        machine = self.outs.machines.get(host)
+        return machine.identity if machine else None
+
+    @property
+    def to_ask(self) -> tuple[str, ...]:
+        """The hosts whose BMCs may now be those of other machines than the recorded ones."""
+        changed = self.new.changed_since(self.old)
+        return tuple(host for host in self.new.hosts if host in changed or host not in self.outs.machines)
+
+    @property
+    def removed(self) -> tuple[str, ...]:
+        """The hosts that the update removes. Pulumi switches a removed server off at the end of the update."""
+        return tuple(host for host in self.old.hosts if host not in self.new.hosts)
+
+    @property
+    def replaced(self) -> tuple[str, ...]:
+        """The servers whose new consent names another machine than the recorded one."""
+        servers = [host for host, entry in self.new.hosts.items() if entry.role and host in self.old.hosts]
+        return tuple(host for host in servers if self._is_replaced(host))
+
+    def new_machines(self, answers: Mapping[str, Answer]) -> dict[str, MachineId]:
+        """Return the machine of each host after the update: what its BMC answered, else what is recorded."""
+        read = {host: MachineId(uuid=it.machine.uuid, serial=it.machine.serial) for host, it in answers.items()}
+        known = self.outs.machines | read
+        return {host: known[host] for host in self.new.hosts if host in known}
+
+    def _is_replaced(self, host: str) -> bool:
+        before, was = self.old.hosts[host], self.recorded(host)
+        consent = self.new.hosts[host].consent
+        return was is not None and before.role is not None and bool(consent) and not was.answers_to(consent)
+
+
+def planned_faults(change: Change) -> Iterator[Fault]:
+    """Yield what a preview sees: from the inputs and the record, without a question to a BMC."""
+    mixed_up = dict(_taken_machines(change))
+    yield from mixed_up.values()
+    yield from _new_roles(change)
+    yield from (fault for host, fault in _taken_addresses(change) if host not in mixed_up)
+    yield from _several_members(change)
+
+
+def _taken_machines(change: Change) -> Iterator[tuple[str, Fault]]:
+    """Yield by host the consents that name the recorded machine of another host."""
+    register = _Register(change.outs.machines)
+    for host, entry in sorted(change.new.hosts.items()):
+        own, owner = change.recorded(host), register.named(entry.consent)
+        if owner and owner != host and not (own and own.answers_to(entry.consent)):
+            yield host, _mix_up(change, host, owner, f"consent.{host}", f"{entry.consent} is")
+
+
+def _mix_up(change: Change, host: str, owner: str, where: str, what: str) -> Fault:
+    """Return the fault of a host whose BMC or consent is that of another host's machine."""
+    if owner not in change.new.hosts:
+        what = f"{what} the machine of {owner}, and a server gets another name only by another installation"
+        return Fault(where, what, f"keep the name {owner}; or remove {owner} {APART.format(host)}")
+    own = change.recorded(host)
+    if own is None:
+        return Fault(where, f"{what} the machine of {owner}", f"name the machine of {host} itself, or remove {host}")
+    what = f"{what} the machine of {owner}; that of {host} is {usable(own)}"
+    return Fault(where, what, restore(host, own))
+
+
+def restore(host: str, own: Identity) -> str:
+    """Return how the operator gives a host its own machine back."""
+    return f"give {host} the bmc.address of its own machine, and its consent: {consent_command(host, usable(own))}"
+
+
+def _new_roles(change: Change) -> Iterator[Fault]:
+    """Yield the servers whose role changes: to Pulumi they are removed, so it would switch them off at the end."""
+    for host, entry in sorted(change.new.hosts.items()):
+        before = change.old.hosts.get(host)
+        if before and before.role and entry.role and before.role is not entry.role and host in change.outs.machines:
+            what = f"{host} is {before.role} and is to be {entry.role}, which takes another installation"
+            fix = f"leave its role; or remove {host} {APART.format('it')}"
+            yield Fault(f"hosts.{host}", what, fix)
+
+
+def _taken_addresses(change: Change) -> Iterator[tuple[str, Fault]]:
+    """Yield by name the new servers with the address of one that runs until the end of the update."""
+    leaving = {change.old.hosts[host].address: host for host in change.removed if change.old.hosts[host].role}
+    for host, entry in sorted(change.new.hosts.items()):
+        owner = leaving.get(entry.address) if entry.address and entry.role and host not in change.old.hosts else None
+        if owner:
+            what = f"{entry.address} is the address of {owner}, which runs until the end of this update"
+            yield (
+                host,
+                Fault(f"hosts.{host}", what, f"choose another address; or remove {owner} {APART.format(host)}"),
+            )
+
+
+def _several_members(change: Change) -> Iterator[Fault]:
+    """Yield a fault if an update in production takes more than one server of the control plane out of etcd."""
+    old, new = change.old, change.new
+    members = [host for host, entry in old.hosts.items() if entry.role is Role.CONTROL_PLANE]
+    kept = {host for host, entry in new.hosts.items() if entry.role is Role.CONTROL_PLANE}
+    again = {host for host, who in new.reinstall.items() if old.reinstall.get(host) != who}
+    out = [host for host in members if host in again or host in change.replaced or host not in kept]
+    if new.phase is Phase.PRODUCTION and len(out) > 1:
+        what = f"{' and '.join(out)}, {len(out)} of {len(members)} servers of the control plane, hold copies of etcd"
+        yield Fault("hosts", what, "reinstall, replace or remove one of them in each `pulumi up`")
+
+
+def answered_faults(change: Change, answers: Mapping[str, Answer]) -> Iterator[Fault]:
+    """Yield what only the BMCs can tell, of the hosts that were asked.
+
+    Args:
+        change: The update.
+        answers: By host; the other hosts are as recorded.
+    """
+    before, now = _Register(change.outs.machines), _Register(change.new_machines(answers))
+    for host, answer in sorted(answers.items()):
+        entry, machine = change.new.hosts[host], answer.machine
+        twin = now.other(host, machine)
+        fault = (
+            _of_another_host(change, answers, host, before.other(host, machine))
+            or _still_running(change, answer, host)
+            or (_twins(host, twin, machine) if twin else None)
+            or (consent_fault(host, entry.consent, machine) if entry.role else None)
+        )
+        if fault:
+            yield Fault(f"{host} ({answer.url})", f"{fault.what}; nothing was changed", fault.fix)
+
+
+def _of_another_host(change: Change, answers: Mapping[str, Answer], host: str, owner: str | None) -> Fault | None:
+    """Return the fault of a host whose BMC is that of `owner`, as recorded; None if there is no such host."""
+    if owner is None:
+        return None
+    own = change.recorded(host)
+    if own and owner in answers and is_one_machine(answers[owner].machine, own):
+        what = f"its BMC is that of {owner}, and the BMC of {owner} is that of {host}"
+        return Fault("", what, f"exchange the bmc.address of {host} and {owner}, and leave their consents")
+    return _mix_up(change, host, owner, "", "its BMC is that of")
+
+
+def _still_running(change: Change, answer: Answer, host: str) -> Fault | None:
+    """Return the fault of a host whose machine was another host before, and still runs; None if it does not."""
+    former = [it for it in change.outs.former if it.host != host and is_one_machine(it.identity, answer.machine)]
+    if not (former and answer.is_on):
+        return None
+    what = f"its machine was {former[-1].host} before, and still runs"
+    return Fault("", what, "if nothing on it is needed any more, switch it off, and run `pulumi up` again")
+
+
+def _twins(host: str, twin: str, machine: Identity) -> Fault:
+    what = f"its BMC and that of {twin} lead to one machine, {named(machine)}"
+    return Fault("", what, f"correct the bmc.address of {host} or {twin}, or remove one of the two hosts")
+
+
+def outputs(change: Change, answers: Mapping[str, Answer]) -> MachinesOuts:
+    """Return the record after an update without faults."""
+    machines = change.new_machines(answers)
+    left = [
+        FormerMachine(host=host, uuid=machine.uuid, serial=machine.serial)
+        for host, machine in change.outs.machines.items()
+        if host not in machines or not is_one_machine(machine.identity, machines[host].identity)
+    ]
+    current = [machine.identity for machine in machines.values()]
+    former = [
+        it for it in (*change.outs.former, *left) if not any(is_one_machine(it.identity, own) for own in current)
+    ]
+    return MachinesOuts(machines=machines, former=former)
+
+
+class _Register:
+    """Machines by their unique UUIDs and serials."""
+
+    def __init__(self, machines: Mapping[str, MachineId]) -> None:
+        self.machines = machines
+        self.hosts: dict[str, list[str]] = {}
+        for host, machine in machines.items():
+            for value in {machine.uuid.lower(), machine.serial.lower()}:
+                if not is_shared(value):
+                    self.hosts.setdefault(value, []).append(host)
+
+    def named(self, name: str) -> str | None:
+        """Return the host whose machine has this UUID or serial."""
+        return next(iter(self.hosts.get(name.strip().lower(), ())), None)
+
+    def other(self, host: str, machine: Identity) -> str | None:
+        """Return a host other than `host` that is this machine."""
+        near = [other for value in (machine.uuid, machine.serial) for other in self.hosts.get(value.lower(), ())]
+        same = (other for other in near if is_one_machine(self.machines[other].identity, machine))
+        return next((other for other in same if other != host), None)
