@@ -54,7 +54,7 @@ MIRROR = [{"source": "quay.io/okd", "mirrors": ["mirror.example.com/okd"]}]
 KEY = "pki.signerCertificates.key"
 OF_A_NETWORK = {
     "provisioningNetworkInterface": "eno2",
-    "provisioningNetworkCIDR": "172.30.99.0/24",
+    "provisioningNetworkCIDR": "172.29.99.0/24",
     "provisioningNetworkGateway": "172.22.0.4",
     "provisioningBridge": "br-prov",
     "provisioningMACAddress": "52:54:00:00:00:98",

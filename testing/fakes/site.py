@@ -15,7 +15,7 @@ def rehearsal_names() -> dict[str, list[str]]:
     return {**hosts, "bootstrap.okd.lab.test": ["192.168.111.20"]}
 
 
-BMCS = [f"172.22.0.{number}" for number in range(11, 16)]
+BMCS = [f"172.22.0.{number}" for number in range(101, 106)]
 """The addresses of the rehearsal's BMCs."""
 
 

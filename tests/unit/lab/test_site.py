@@ -115,7 +115,7 @@ def test_the_bmc_lists_only_the_servers(site: Site) -> None:
 def test_one_address_may_be_the_bmc_of_several_servers(site: Site) -> None:
     shared = dict.fromkeys(site.bmcs, site.bmcs["okd-master-0"])
     (listener,) = bmc.listeners(replace(site, bmcs=shared))
-    assert (str(listener.address), listener.port, len(listener.servers)) == ("172.22.0.11", 8443, 5)
+    assert (str(listener.address), listener.port, len(listener.servers)) == ("172.22.0.101", 8443, 5)
     assert [len(listener.servers) for listener in bmc.listeners(site)] == [1] * 5
 
 

@@ -11,7 +11,7 @@ from testing.plan_files import Files
 BMC = {
     "driver": "redfish",
     "scheme": "redfish-virtualmedia+https",
-    "host": "172.22.0.15",
+    "host": "172.22.0.105",
     "port": 8443,
     "virtual_media": True,
     "needs_provisioning_network": False,
