@@ -9,7 +9,7 @@ from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.clashes import ClusterConfig, clashes_between
 from cluster.known_options import known_options
-from cluster.options import Vrids, read_options
+from cluster.options import MachineOptions, read_options
 from fleet.plan import Fleet, load
 from review.text import counted
 
@@ -23,9 +23,9 @@ def add_fleet_file(parser: argparse.ArgumentParser) -> None:
 def check(options: argparse.Namespace) -> int:
     """Check fleet.yaml, the install-config of each cluster as `check` does, and clashes with earlier clusters.
 
-    At its own site these are what `clashes` finds, by the VRIDs of the stacks' options; at another site only a domain
-    or MAC that both have. If all is well, end with the numbers of sites, clusters and waves. The exit codes are those
-    of `check`; a clash counts as an invalid file.
+    At its own site these are what `clashes` finds, also of the addresses and VRIDs in the stacks' options; at another
+    site only a domain or MAC that both have. If all is well, end with the numbers of sites, clusters and waves. The
+    exit codes are those of `check`; a clash counts as an invalid file.
     """
     file: Path = options.file
     fleet = load(file)
@@ -46,11 +46,13 @@ def check_clusters(fleet: Fleet, folder: Path) -> int:
     Raises:
         ConfigError: The options of a stack cannot be read.
     """
-    vrids, unread = _vrids(fleet, folder)
-    files = {cluster: check_file(str(folder / install_config(cluster))) for cluster in fleet.clusters}
+    options, unread = _options(fleet, folder)
+    files = {
+        cluster: check_file(str(folder / install_config(cluster)), options[cluster]) for cluster in fleet.clusters
+    }
     clashing = clashes_between(
         [
-            ClusterConfig(file.file, file.config, fleet.site_of[cluster], vrids[cluster])
+            ClusterConfig(file.file, file.config, fleet.site_of[cluster], options[cluster])
             for cluster, file in files.items()
         ]
     )
@@ -61,15 +63,15 @@ def check_clusters(fleet: Fleet, folder: Path) -> int:
     return code
 
 
-def _vrids(fleet: Fleet, folder: Path) -> tuple[dict[str, Vrids], list[Fault]]:
-    """Return the VRIDs that the stacks' options set, and why options cannot be read. A preview checks all options."""
-    vrids, unread = dict.fromkeys(fleet.clusters, Vrids()), list[Fault]()
+def _options(fleet: Fleet, folder: Path) -> tuple[dict[str, MachineOptions], list[Fault]]:
+    """Return the options of the stacks, and why some cannot be read. A preview checks all options."""
+    options, unread = dict.fromkeys(fleet.clusters, MachineOptions()), list[Fault]()
     for cluster in fleet.clusters:
         try:
-            vrids[cluster] = known_options(read_options(folder / stack_file(cluster))).options.vrids
+            options[cluster] = known_options(read_options(folder / stack_file(cluster))).options
         except ConfigError as error:
             unread += error.faults
-    return vrids, unread
+    return options, unread
 
 
 CHECK = Command(check, add_fleet_file)

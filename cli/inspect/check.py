@@ -13,6 +13,8 @@ from cli.shared.command_line import EXIT_INVALID, EXIT_NOT_INSTALLABLE, EXIT_OK
 from cluster.clashes import ClusterConfig, clashes_between
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
+from cluster.options import MachineOptions
+from cluster.plan.intent import NO_OPTIONS
 from cluster.plan.refusals import beyond_this_release
 
 
@@ -46,7 +48,7 @@ def check(options: argparse.Namespace) -> int:
 def clashes(options: argparse.Namespace) -> int:
     """Check the install-configs of one layer-2 network, and print each clash between two with the later file.
 
-    This command does not read the stack option `vrids`: it derives the VRIDs from the clusters' names. The exit codes
+    This command reads no options: it derives the VRIDs from the clusters' names. The exit codes
     are those of `check`; a clash counts as an invalid file.
     """
     files = [check_file(file) for file in options.files]
@@ -56,8 +58,8 @@ def clashes(options: argparse.Namespace) -> int:
     )
 
 
-def check_file(file: str) -> CheckedFile:
-    """Read and check one file, and print its notices."""
+def check_file(file: str, options: MachineOptions = NO_OPTIONS) -> CheckedFile:
+    """Read and check one file, and the addresses of a stack's options with it, and print the file's notices."""
     text = ""
     try:
         text = read_text(Path(file))
@@ -66,7 +68,7 @@ def check_file(file: str) -> CheckedFile:
         return CheckedFile(file, text, InstallConfig(), error.faults)
     for notice in reading.notices:
         print(one_line(str(replace(notice, what=f"notice: {notice.what}").within(file))), file=sys.stderr)
-    return CheckedFile(file, text, reading.config, reading.faults, tuple(beyond_this_release(reading)))
+    return CheckedFile(file, text, reading.config, reading.faults, tuple(beyond_this_release(reading, options)))
 
 
 def print_verdicts(files: Iterable[CheckedFile]) -> int:

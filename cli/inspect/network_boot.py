@@ -10,10 +10,10 @@ from assets.render import TEMPLATES
 from base.errors import ConfigError, Fault
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
-from cluster.install_config.platform import UNMANAGED
+from cluster.install_config.platform import BARE, UNMANAGED
 from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
-from cluster.plan.refusals import BARE, MEDIA
+from cluster.plan.refusals import MEDIA
 
 EFI, EFI_HTTP = "option[93].hex == 0x0007 or option[93].hex == 0x0009", "option[93].hex == 0x0010"
 IPXE = "option[175].exists"

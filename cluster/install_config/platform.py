@@ -6,6 +6,8 @@ from pydantic import Field, StrictBool, StrictInt
 
 from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text, as_text
 
+BARE = "platform.baremetal"
+"""The path of the platform in the file."""
 MANAGED, UNMANAGED, DISABLED = PROVISIONING_MODES = ("Managed", "Unmanaged", "Disabled")
 """The values of `provisioningNetwork`."""
 

@@ -41,7 +41,7 @@ def assign_addresses(intent: Intent, options: MachineOptions, file: str) -> tupl
         what = f"{_listed(shared)} is the router id of several VIPs"
         faults.append(Fault(f"{CONFIG}: vrids", what, "give each VIP another id"))
     claims = list(_claims(intent, options, file))
-    faults += [*_invalid_addresses(intent, claims), *_unreachable_vips(intent, claims, file)]
+    faults += [*_outside_machine_networks(intent, claims), *_unreachable_vips(intent, claims, file)]
     primary, vrrp = intent.api.address.version, options.vrrp
     named = options.node_addresses
     return intent.changed(
@@ -106,18 +106,12 @@ def _claims(intent: Intent, options: MachineOptions, file: str) -> Iterator[_Add
         yield from (_AddressClaim(machine, file, path, address) for address in intent.bootstrap.addresses)
 
 
-def _invalid_addresses(intent: Intent, claims: list[_AddressClaim]) -> Iterator[Fault]:
-    """Yield the addresses that are outside the machine network or in use already."""
+def _outside_machine_networks(intent: Intent, claims: list[_AddressClaim]) -> Iterator[Fault]:
     networks = list(intent.machine_networks)
-    taken = dict.fromkeys(intent.api.addresses, "the API VIP")
-    taken.update(dict.fromkeys(intent.ingress.addresses, "the Ingress VIP"))
     for _, source, path, address in claims:
         if not in_any(address, networks):
             what = f"{address} is outside machineNetwork {_listed(networks)}"
             yield Fault(f"{source}: {path}", what, "write an address of that network")
-        if address in taken:
-            yield Fault(f"{source}: {path}", f"{address} is already {taken[address]}", "write another one")
-        taken.setdefault(address, path)
 
 
 def _unreachable_vips(intent: Intent, claims: list[_AddressClaim], file: str) -> Iterator[Fault]:

@@ -10,13 +10,15 @@ from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.shapes import dotted, shape_faults
 from cluster.files import read_text
 from cluster.install_config import Credentials, InstallConfig, may_be_a_secret, read
+from cluster.install_config.platform import BARE
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.known_options import PULL_SECRET, KnownOptions, known_options
 from cluster.options import BmcOptions, Login, MachineOptions, Options
+from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.addresses import CONFIG, assign_addresses
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
-from cluster.plan.refusals import BARE, incomplete, plain_secrets, secrets_over_http, unsupported
+from cluster.plan.refusals import incomplete, plain_secrets, secrets_over_http, unsupported
 
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 """Makes NetworkManager's keyfiles from a `networkConfig`, or raises an `OkdBaremetalError` with the reason."""
@@ -40,7 +42,7 @@ def load_intent(
     config, refused = _checked_config(path, {}, _none if options is None else may_be_a_secret)
     if config is None or faults:
         raise ConfigError(*refused, *faults)
-    intent, faults = assign_addresses(intent_of(config), machine_options, str(path))
+    intent, faults = _joined(config, machine_options, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
     if faults or refused:
         raise ConfigError(*faults, *refused)
@@ -99,7 +101,7 @@ def check_inputs(
         config, _ = _checked_config(path, {}, may_be_a_secret)  # a missing secret hides no other fault
     if config is None:
         return CheckedInputs(None, known, faults)
-    intent, misplaced = assign_addresses(intent_of(config), known.options, str(path))
+    intent, misplaced = _joined(config, known.options, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
     lacking = [*misplaced, *(fault.within(CONFIG) for fault in incomplete(intent, known.options))]
     faults += [fault for fault in lacking if known.counts(fault.where.removeprefix(f"{CONFIG}: "))]
@@ -141,6 +143,12 @@ def _checked_config(
 
     faults = [fault for fault in reading.faults if not excused(fault)] or [*unsupported(reading.config)]
     return None if faults else reading.config, [fault.within(str(path)) for fault in faults]
+
+
+def _joined(config: InstallConfig, options: MachineOptions, file: str) -> tuple[Intent, list[Fault]]:
+    """Return the intent of a config with the addresses of the options, and the faults of all addresses."""
+    intent, faults = assign_addresses(intent_of(config), options, file)
+    return intent, [*faults, *conflicts_within(config, options, file)]
 
 
 def _bmc_options(options: Mapping[str, Any]) -> tuple[BmcOptions | None, list[Fault]]:

@@ -9,21 +9,21 @@ from dataclasses import dataclass
 from base.errors import Fault
 from base.shapes import below
 from cluster.install_config import InstallConfig, Reading
-from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED, Host
+from cluster.install_config.platform import BARE, DISABLED, MANAGED, UNMANAGED, Host
 from cluster.install_config.rules.vips import user_managed
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
-from cluster.options import Images, MediaOption, Options
+from cluster.options import Images, MachineOptions, MediaOption, Options
+from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.host_names import refused_names
-from cluster.plan.intent import dhcp_range, pools, roles
+from cluster.plan.intent import NO_OPTIONS, dhcp_range, pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.plan.node_addresses import unused
 from cluster.values import pull_secret, web_hook
-from cluster.values.address import IPV6, networks, parse_address, parse_cidr
+from cluster.values.address import IPV6, in_any, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_redfish_url
 from cluster.values.boot_method import BootMethod
 
-BARE = "platform.baremetal"
 MEDIA = "media.address"
 OWN_MACHINE = (
     "name each host's own machine, which `okd-baremetal bmc consent <stack>` reads; if that reads one machine for "
@@ -39,14 +39,18 @@ class Missing(Fault):
     """4 or 6 for an address. None: the images are missing."""
 
 
-def beyond_this_release(reading: Reading) -> list[Fault]:
-    """Return each setting of a file that this release cannot install, except where the installer refuses the file."""
+def beyond_this_release(reading: Reading, options: MachineOptions = NO_OPTIONS) -> list[Fault]:
+    """Return each setting of a file that this release cannot install, except where the installer refuses the file.
+
+    With a stack's options, also their addresses that conflict.
+    """
     refused = {fault.where for fault in reading.faults}
 
     def is_known(where: str) -> bool:
         return where not in refused and not any(below(where, path) for path in reading.muted)
 
-    return [fault for fault in unsupported(reading.config) if is_known(fault.where)]
+    faults = [*unsupported(reading.config), *conflicts_within(reading.config, options)]
+    return [fault for fault in faults if is_known(fault.where)]
 
 
 def unsupported(config: InstallConfig) -> Iterator[Fault]:
@@ -121,6 +125,7 @@ def option_of(machine: Server | BootstrapHost) -> str:
 
 def _networks(config: InstallConfig) -> Iterator[Fault]:
     yield from _vip_families(config)
+    yield from _bootstrap_gateway(config)
     if config.baremetal.provisioning_network != DISABLED:
         yield from _provisioning(config)
 
@@ -140,6 +145,20 @@ def _provisioning(config: InstallConfig) -> Iterator[Fault]:
     if ends and (room := int(ends[1]) - int(ends[0]) + 1) < hosts:
         what = f"{bare.provisioning_dhcp_range} has {room} addresses for {hosts} hosts"
         yield Fault(f"{BARE}.provisioningDHCPRange", what, "write a longer one: each host has its own address there")
+
+
+def _bootstrap_gateway(config: InstallConfig) -> Iterator[Fault]:
+    """Yield the bootstrap VM's static gateway if it is outside the network that the VM has its address in."""
+    bare = config.baremetal
+    address, gateway = (
+        parse_address(text) for text in (bare.bootstrap_external_static_ip, bare.bootstrap_external_static_gateway)
+    )
+    machines = networks([entry.cidr for entry in config.networking.machine_network])
+    own = [network for network in machines if address and in_any(address, [network])]
+    if gateway and own and not in_any(gateway, own):
+        what = f"{gateway} is outside {own[0]}, the network of bootstrapExternalStaticIP {address}"
+        fix = "write the router of that network, or its whole prefix in machineNetwork"
+        yield Fault(f"{BARE}.bootstrapExternalStaticGateway", what, fix)
 
 
 def _vip_families(config: InstallConfig) -> Iterator[Fault]:

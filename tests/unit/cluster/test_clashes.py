@@ -1,6 +1,7 @@
 """Clusters of one network, and of many sites: each clash is found, and nothing else is reported."""
 
 from collections.abc import Mapping
+from ipaddress import ip_address
 from itertools import combinations
 from typing import Any
 
@@ -9,11 +10,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from base.errors import Fault
 from cluster.clashes import ClusterConfig, clashes_between
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import DISABLED, MANAGED
-from cluster.options import Vrids
+from cluster.options import BootstrapAddress, MachineOptions, Options, Vrids
 from cluster.values.vrrp import router_ids
+from testing import clusters, plans
 from testing.install_configs import Change, numbered
 
 
@@ -46,6 +49,9 @@ def both(one: Change, other: Change) -> Change:
 
 BARE = "platform.baremetal"
 SYSTEM = "/redfish/v1/Systems/1"
+EACH = "Fix: give each an address of its own"
+OWN_CARD = "Fix: write another: each network card has its own"
+OWN_SERVER = "Fix: write another: a server belongs to one cluster"
 
 
 @pytest.mark.parametrize(
@@ -67,48 +73,47 @@ SYSTEM = "/redfish/v1/Systems/1"
         pytest.param(
             bare(apiVIPs=["192.168.111.5"]),
             bare(ingressVIPs=["192.168.111.5"]),
-            f"{BARE}.ingressVIPs[0]: 192.168.111.5 is {BARE}.apiVIPs[0] of a.yaml already. Fix: choose another",
+            f"{BARE}.ingressVIPs[0]: 192.168.111.5 is already the API VIP ({BARE}.apiVIPs[0] of a.yaml). {EACH}",
             id="vip-of-the-other-kind",
         ),
         pytest.param(
             bare(apiVIPs=["2001:db8::5"]),
             bare(apiVIPs=["2001:DB8:0:0::5"]),
-            f"{BARE}.apiVIPs[0]: 2001:DB8:0:0::5 is {BARE}.apiVIPs[0] of a.yaml already. Fix: choose another",
+            f"{BARE}.apiVIPs[0]: 2001:db8::5 is already the API VIP ({BARE}.apiVIPs[0] of a.yaml). {EACH}",
             id="vip-in-another-spelling",
         ),
         pytest.param(
             bare(apiVIPs=["192.168.111.9", "2001:db8::5"]),
             bare(apiVIP="2001:db8::5", apiVIPs=None),
-            f"{BARE}.apiVIPs[0]: 2001:db8::5 is {BARE}.apiVIPs[1] of a.yaml already. Fix: choose another",
+            f"{BARE}.apiVIPs[0]: 2001:db8::5 is already the API VIP ({BARE}.apiVIPs[1] of a.yaml). {EACH}",
             id="vip-by-its-old-key",
         ),
         pytest.param(
             first_host(bootMACAddress="52:54:00:ab:cd:ef"),
             first_host(bootMACAddress="5254.00AB.CDEF"),
-            f"{BARE}.hosts[0].bootMACAddress: 5254.00AB.CDEF is {BARE}.hosts[0].bootMACAddress of a.yaml already. "
-            "Fix: "
-            "write another: each network card has its own",
+            f"{BARE}.hosts[0].bootMACAddress: 52:54:00:ab:cd:ef is already the MAC of a network card "
+            f"({BARE}.hosts[0].bootMACAddress of a.yaml). {OWN_CARD}",
             id="boot-mac-in-another-spelling",
         ),
         pytest.param(
             bare(externalMACAddress="52:54:00:ab:cd:ef"),
             bare(provisioningMACAddress="52-54-00-ab-cd-ef"),
-            f"{BARE}.provisioningMACAddress: 52-54-00-ab-cd-ef is {BARE}.externalMACAddress of a.yaml already. Fix: "
-            "write another: each network card has its own",
+            f"{BARE}.provisioningMACAddress: 52:54:00:ab:cd:ef is already the MAC of a network card "
+            f"({BARE}.externalMACAddress of a.yaml). {OWN_CARD}",
             id="macs-of-two-bootstrap-vms",
         ),
         pytest.param(
             bmc(f"redfish-virtualmedia://BMC.example.com:443{SYSTEM}"),
             bmc(f"idrac-virtualmedia+https://bmc.example.com{SYSTEM}/"),
-            f"{BARE}.hosts[0].bmc.address: idrac-virtualmedia+https://bmc.example.com{SYSTEM}/ is "
-            f"{BARE}.hosts[0].bmc.address of a.yaml already. Fix: write another: a server belongs to one cluster",
+            f"{BARE}.hosts[0].bmc.address: idrac-virtualmedia+https://bmc.example.com{SYSTEM}/ is already the BMC of "
+            f"a server ({BARE}.hosts[0].bmc.address of a.yaml). {OWN_SERVER}",
             id="bmc-in-another-spelling",
         ),
         pytest.param(
             both(bmc("10.1.1.1"), bare(provisioningNetwork="Unmanaged")),
             bmc("redfish-virtualmedia://10.1.1.1"),
-            f"{BARE}.hosts[0].bmc.address: redfish-virtualmedia://10.1.1.1 is "
-            f"{BARE}.hosts[0].bmc.address of a.yaml already. Fix: write another: a server belongs to one cluster",
+            f"{BARE}.hosts[0].bmc.address: redfish-virtualmedia://10.1.1.1 is already the BMC of a server "
+            f"({BARE}.hosts[0].bmc.address of a.yaml). {OWN_SERVER}",
             id="bmc-without-a-type",
         ),
         pytest.param(
@@ -121,8 +126,9 @@ SYSTEM = "/redfish/v1/Systems/1"
         pytest.param(
             bare(provisioningNetwork="Managed"),
             bare(provisioningNetwork="Unmanaged", provisioningNetworkCIDR="172.22.0.128/25"),
-            f"{BARE}.provisioningNetworkCIDR: 172.22.0.128/25 overlaps 172.22.0.0/24 of a.yaml. Fix: "
-            "write a network of its own, or provisioningNetwork: Disabled",
+            f"{BARE}.provisioningNetworkCIDR: 172.22.0.128/25 overlaps the provisioning network 172.22.0.0/24 "
+            f"({BARE}.provisioningNetworkCIDR of a.yaml). "
+            "Fix: write a network of its own, or provisioningNetwork: Disabled",
             id="provisioning-network-within-another's-default",
         ),
     ],
@@ -191,11 +197,137 @@ def test_a_clash_within_one_file_is_left_to_its_own_check() -> None:
     assert lines(numbered(1, same), numbered(2)) == [[], []]
 
 
+def static(*addresses: str, dns: str = "192.168.111.1") -> Change:
+    """Give the first host these addresses, each on a card of its own."""
+
+    def change(config: dict[str, Any]) -> None:
+        network = clusters.nmstate("eno1", addresses[0])
+        network["dns-resolver"]["config"]["server"] = [dns]
+        for number, address in enumerate(addresses[1:], 2):
+            network["interfaces"] += clusters.nmstate(f"eno{number}", address)["interfaces"]
+        config["platform"]["baremetal"]["hosts"][0].update(networkConfig=network)
+
+    return change
+
+
+NETWORK = f"{BARE}.hosts[0].networkConfig"
+CARD = "{}.interfaces[{}].ipv4.address[0].ip".format
+VIP_OF_A = f"already the API VIP ({BARE}.apiVIPs[0] of a.yaml). {EACH}"
+NODE_OF_A = f"already the address of a server ({CARD(NETWORK, 0)} of a.yaml). {EACH}"
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later", "line"),
+    [
+        pytest.param(
+            bare(apiVIPs=["192.168.111.5"]),
+            static("192.168.111.5"),
+            f"{CARD(NETWORK, 0)}: 192.168.111.5 is {VIP_OF_A}",
+            id="FL1-node-is-vip",
+        ),
+        pytest.param(
+            static("192.168.111.30"),
+            static("192.168.111.30"),
+            f"{CARD(NETWORK, 0)}: 192.168.111.30 is {NODE_OF_A}",
+            id="FL1-node-is-node",
+        ),
+        pytest.param(
+            bare(apiVIPs=["192.168.111.5"]),
+            static("192.168.111.31", "192.168.111.5"),
+            f"{CARD(NETWORK, 1)}: 192.168.111.5 is {VIP_OF_A}",
+            id="FL1-second-card-is-vip",
+        ),
+        pytest.param(
+            static("192.168.111.30"),
+            static("192.168.111.31", "192.168.111.30"),
+            f"{CARD(NETWORK, 1)}: 192.168.111.30 is {NODE_OF_A}",
+            id="FL1-second-card-is-node",
+        ),
+        pytest.param(
+            bare(apiVIPs=["192.168.111.5"]),
+            bmc(f"redfish-virtualmedia://192.168.111.5{SYSTEM}"),
+            f"{BARE}.hosts[0].bmc.address: 192.168.111.5 is {VIP_OF_A}",
+            id="FL1-bmc-is-vip",
+        ),
+        pytest.param(
+            bare(apiVIPs=["192.168.111.5"]),
+            static("192.168.111.31", dns="192.168.111.5"),
+            f"{NETWORK}.dns-resolver.config.server[0]: 192.168.111.5 is {VIP_OF_A}",
+            id="dns-is-vip",
+        ),
+        pytest.param(
+            bmc("redfish-virtualmedia://10.1.1.1"),
+            bmc(f"redfish-virtualmedia://10.1.1.1{SYSTEM}"),
+            f"{BARE}.hosts[0].bmc.address: redfish-virtualmedia://10.1.1.1{SYSTEM} is already the BMC of "
+            f"a server ({BARE}.hosts[0].bmc.address of a.yaml). {OWN_SERVER}",
+            id="the-only-system-of-a-bmc",
+        ),
+    ],
+)
+def test_an_address_of_another_cluster_is_refused(earlier: Change, later: Change, line: str) -> None:
+    assert lines(numbered(1, earlier), numbered(2, later)) == [[], [line]]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        pytest.param(
+            static("192.168.111.30", "10.9.0.1"), static("192.168.111.31", "10.9.0.1"), id="storage-networks"
+        ),
+        pytest.param(static("192.168.111.30"), static("192.168.111.31", dns="192.168.111.30"), id="dns-on-a-node"),
+        pytest.param(
+            bare(ingressVIPs=["192.168.111.4"]),
+            lambda config: config.update(
+                imageDigestSources=[{"source": "quay.io/okd", "mirrors": ["192.168.111.4/okd"]}]
+            ),
+            id="registry-behind-ingress",
+        ),
+    ],
+)
+def test_clusters_may_share_what_they_may_reach(earlier: Change, later: Change) -> None:
+    assert lines(numbered(1, earlier), numbered(2, later)) == [[], []]
+
+
+def test_addresses_of_the_options_are_compared_too() -> None:
+    shared = ip_address("192.168.111.30")
+    first, second = (
+        ClusterConfig(f"{name}.yaml", read(yaml.safe_dump(numbered(number))).config, options=options)
+        for number, name, options in (
+            (1, "a", MachineOptions(node_addresses={"okd-master-0": (shared,)})),
+            (2, "b", MachineOptions(bootstrap=BootstrapAddress(address=(shared,)))),
+        )
+    )
+    node = "config: node_addresses.okd-master-0[0]"
+    assert [str(fault) for fault in clashes_between([first, second])[1]] == [
+        f"config: bootstrap.address[0]: 192.168.111.30 is already the address of a server ({node} of a.yaml). {EACH}"
+    ]
+
+
+def test_the_bootstrap_address_of_an_installed_cluster_is_free() -> None:
+    shared = plans.options(node_addresses={}, media={"url": "http://x"})
+
+    def found(phase: str) -> list[Fault]:
+        ones = (
+            ClusterConfig("x", read(yaml.safe_dump(numbered(number))).config, options=Options.model_validate(options))
+            for number, options in ((1, {**shared, "phase": phase}), (2, shared))
+        )
+        return clashes_between(list(ones))[1]
+
+    assert [fault.where for fault in found("bootstrap")] == ["config: bootstrap.address[0]"]
+    assert found("production") == []
+
+
+def test_a_vrid_twice_in_one_cluster_is_left_to_its_own_check() -> None:
+    config = read(yaml.safe_dump(numbered(1))).config
+    alone = ClusterConfig("a.yaml", config, options=MachineOptions(vrids=Vrids(api=5, ingress=5)))
+    assert clashes_between([alone]) == [[]]
+
+
 def test_each_later_file_names_all_earlier_ones() -> None:
     shared = bare(apiVIPs=["192.168.111.5"])
     found = lines(*(numbered(number, shared) for number in (1, 2, 3)))
     assert [len(each) for each in found] == [0, 1, 1]
-    assert f"is {BARE}.apiVIPs[0] of a.yaml, {BARE}.apiVIPs[0] of b.yaml already" in found[2][0]
+    assert f"the API VIP ({BARE}.apiVIPs[0] of a.yaml, {BARE}.apiVIPs[0] of b.yaml)" in found[2][0]
 
 
 def test_a_line_names_three_of_many_and_counts_the_others() -> None:
@@ -203,7 +335,7 @@ def test_a_line_names_three_of_many_and_counts_the_others() -> None:
     path = f"{BARE}.externalMACAddress"
     owners = ", ".join(f"{path} of {letter}.yaml" for letter in "abc")
     assert last == [
-        f"{path}: 52:54:00:22:22:22 is {owners} and 2 more already. Fix: write another: each network card has its own"
+        f"{path}: 52:54:00:22:22:22 is already the MAC of a network card ({owners} and 2 more). {OWN_CARD}"
     ]
 
 
@@ -279,8 +411,8 @@ def test_a_mac_is_unique_across_sites() -> None:
     same = bare(externalMACAddress="52:54:00:ab:cd:ef")
     found = at_sites(("north", numbered(1, same)), ("south", numbered(2, same)))
     path = f"{BARE}.externalMACAddress"
-    fix = "write another: each network card has its own"
-    assert found == [[], [f"{path}: 52:54:00:ab:cd:ef is {path} of 1.yaml already. Fix: {fix}"]]
+    line = f"{path}: 52:54:00:ab:cd:ef is already the MAC of a network card ({path} of 1.yaml). {OWN_CARD}"
+    assert found == [[], [line]]
 
 
 def domain(name: str, base_domain: str) -> Change:
@@ -316,7 +448,7 @@ def test_a_vrid_of_the_options_takes_the_place_of_the_one_of_the_name() -> None:
             ClusterConfig(f"{name}.yaml", read(yaml.safe_dump(numbered(number, named(name)))).config)
             for number, name in ((1, "cnf10"), (2, "cnf11"))
         )
-        clashes = clashes_between([first, second._replace(vrids=Vrids.model_validate(vrids))])
+        clashes = clashes_between([first, second._replace(options=MachineOptions(vrids=Vrids(**vrids)))])
         return [str(fault) for fault in clashes[1]]
 
     line = "metadata.name: its ingress VRID 147 is the api VRID of cnf10.yaml too"

@@ -70,8 +70,9 @@ def test_clusters_clash_at_one_site_and_not_at_two(site: Site) -> None:
     done = run("fleet", "check", folder=site.folder)
     assert done.returncode == 2
     assert [line for line in done.stdout.splitlines() if not line.endswith(": ok")] == [
-        "stacks/north-b/install-config.yaml: platform.baremetal.apiVIPs[0]: 192.168.111.5 is "
-        "platform.baremetal.apiVIPs[0] of stacks/north-a/install-config.yaml already. Fix: choose another"
+        "stacks/north-b/install-config.yaml: platform.baremetal.apiVIPs[0]: 192.168.111.5 is already "
+        "the API VIP (platform.baremetal.apiVIPs[0] of stacks/north-a/install-config.yaml). "
+        "Fix: give each an address of its own"
     ]
 
 

@@ -52,6 +52,16 @@ def test_an_invalid_file_gets_both_verdicts_and_two(tmp_path: Path) -> None:
     assert (done.returncode, ours) == (2, f"{file}: {IN_PLACE}")
 
 
+def test_an_address_of_two_uses_is_valid_but_not_installable(tmp_path: Path) -> None:
+    def change(config: dict[str, Any]) -> None:
+        bare(config).update(additionalNTPServers=["192.168.111.5"])
+
+    file = written(tmp_path / "a.yaml", change)
+    line = f"192.168.111.5 is already the API VIP ({BARE}.apiVIPs[0]). Fix: give each an address of its own"
+    done = run("check", file)
+    assert (done.returncode, done.stdout) == (3, f"{file}: {BARE}.additionalNTPServers[0]: {OURS}{line}\n")
+
+
 @pytest.mark.parametrize("command", ["check", "clashes"])
 def test_an_invalid_file_outweighs_one_that_cannot_be_installed(tmp_path: Path, command: str) -> None:
     valid, wrong = written(tmp_path / "a.yaml", in_place), written(tmp_path / "b.yaml", invalid)

@@ -100,8 +100,8 @@ def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
         pytest.param(
             lambda c: host(c).update(networkConfig=static("192.168.111.4")),
             {"node_addresses": addresses(okd_master_0=[])},
-            "FILE: platform.baremetal.hosts[0].networkConfig: 192.168.111.4 is already the Ingress VIP. "
-            "Fix: write another one",
+            "FILE: platform.baremetal.hosts[0].networkConfig.interfaces[0].ipv4.address[0].ip: 192.168.111.4 is "
+            "already the Ingress VIP (platform.baremetal.ingressVIPs[0]). Fix: give each an address of its own",
             id="static-on-a-vip",
         ),
     ],

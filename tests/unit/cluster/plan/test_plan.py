@@ -8,6 +8,7 @@ import yaml
 
 from base.errors import ConfigError
 from cluster.install_config import read
+from cluster.install_config.platform import BARE
 from cluster.plan import ClusterPlan, Role
 from cluster.plan.refusals import OWN_MACHINE
 from testing import plans
@@ -16,6 +17,7 @@ from testing.install_configs import bare, host
 from testing.plan_files import Files, addresses, as_it_is
 
 BOOTSTRAP = plans.options()["bootstrap"]
+EACH = "Fix: give each an address of its own"
 ADDRESS = {"address": BOOTSTRAP["address"]}
 BASE_IMAGE = {"source": "https://mirror.example.com/coreos-qemu.qcow2", "sha256": "0123456789ab" + "c" * 52}
 MANAGED = {"manage": True, "base_image": BASE_IMAGE}
@@ -274,19 +276,19 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.111.5"])},
-            ["node_addresses.okd-worker-0[0]: 192.168.111.5 is already the API VIP. Fix: write another one"],
+            [f"node_addresses.okd-worker-0[0]: 192.168.111.5 is already the API VIP ({BARE}.apiVIPs[0]). {EACH}"],
             id="host-on-the-api-vip",
         ),
         pytest.param(
             {"bootstrap": {**BOOTSTRAP, "address": "192.168.111.4"}},
-            ["bootstrap.address: 192.168.111.4 is already the Ingress VIP. Fix: write another one"],
+            [f"bootstrap.address[0]: 192.168.111.4 is already the Ingress VIP ({BARE}.ingressVIPs[0]). {EACH}"],
             id="bootstrap-on-the-ingress-vip",
         ),
         pytest.param(
             {"node_addresses": addresses(okd_worker_0=["192.168.111.21"])},
             [
-                "node_addresses.okd-worker-0[0]: 192.168.111.21 is already node_addresses.okd-master-0[0]. "
-                "Fix: write another one"
+                "node_addresses.okd-worker-0[0]: 192.168.111.21 is already the address of a server "
+                f"(config: node_addresses.okd-master-0[0]). {EACH}"
             ],
             id="two-hosts-one-address",
         ),
