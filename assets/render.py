@@ -244,9 +244,8 @@ def _dns(plan: Intent, role: MachineRole) -> Files:
     }
     unit = {
         "command": command(plan, COREDNS, role),
-        # The site's balancer may be elsewhere; the machine's own address is searched in the machine network.
-        "vip": plan.api.address if own_balancer else plan.api.networks[0].network_address,
         "domain": plan.domain,
+        "networks": [*dict.fromkeys((*plan.api.networks, *plan.machine_networks))],
         "role": role,
         "release": release(plan),
     }

@@ -134,8 +134,8 @@ def claim(vip: tuple[str, str]) -> Lines:
 
 
 def resolver(old: str, new: str) -> Lines:
-    """Return the lines about the machine's network and domain in the unit of CoreDNS."""
-    return swapped(old, new, "ExecStartPost=/usr/local/bin/okd-resolver.sh 192.168.111.5 okd.lab.test")
+    """Return the lines about the cluster's domain in the unit of CoreDNS."""
+    return swapped(old, new, "ExecStartPost=/usr/local/bin/okd-resolver.sh okd.lab.test 192.168.111.0/24")
 
 
 CHANGES = {
@@ -152,7 +152,6 @@ CHANGES = {
             **each(both("okd-keepalived.service"), service(API)),
             **each(both("okd-keepalived"), swapped(*API, "vips=(192.168.111.5)")),
             **each(everywhere("Corefile"), swapped(*API, "192.168.111.5 api.okd.lab.test api-int.okd.lab.test")),
-            **each(everywhere("okd-coredns.service"), resolver(*API)),
             **each(everywhere("okd-coredns.sh"), swapped(*API, UPSTREAMS_WITHOUT)),
             **each(by_dhcp(*MASTERS, *WORKERS), swapped(*API, "dns=192.168.111.5;")),
             "okd-bootstrap-okd-vip-channel.sh": swapped(*API, "vips=(192.168.111.5/32)"),

@@ -58,18 +58,45 @@ MACHINES = {
         "192.0.2.5",
         "192.0.2.0/24 br-ex 192.0.2.21",
     ),
-    "routed-32": (
+    "V1-the-vip-static-on-a-second-card": (
+        f"{LINKS} ip address add 192.0.2.5/24 dev lan0; ip address add 192.0.2.21/24 dev wan0",
+        "192.0.2.5",
+        "192.0.2.0/24 wan0 192.0.2.21",
+    ),
+    "two-cards-on-one-network": (
+        f"""{LINKS} ip address add 192.0.2.21/24 dev lan0 noprefixroute
+        ip address add 192.0.2.31/24 dev wan0 noprefixroute
+        ip route add 192.0.2.0/24 dev wan0 src 192.0.2.31 metric 101
+        ip route add 192.0.2.0/24 dev lan0 src 192.0.2.21 metric 100
+        """,
+        "192.0.2.5",
+        "192.0.2.0/24 lan0 192.0.2.21",
+    ),
+}
+OFF_LINK = {
+    "N14-a-prefix-without-the-vip": (
+        f"{LINKS} ip address add 192.0.2.130/26 dev lan0; ip route add default via 192.0.2.129",
+        "192.0.2.5",
+    ),
+    "behind-a-router": (
+        f"{LINKS} ip address add 192.0.2.130/26 dev lan0; ip route add 192.0.2.0/24 via 192.0.2.129",
+        "192.0.2.5",
+    ),
+    "N13-routed-32": (
         f"""{LINKS} ip address add 192.0.2.21/32 dev lan0
         ip route add 198.51.100.1 dev lan0; ip route add default via 198.51.100.1 dev lan0 src 192.0.2.21
         """,
         "192.0.2.5",
-        "0.0.0.0/0 lan0 192.0.2.21",
     ),
     "routed-128": (
-        f"""{LINKS} ip address add fd2e::21/128 dev lan0 nodad; ip -6 route add default via fe80::1 dev lan0""",
+        f"{LINKS} ip address add fd2e::21/128 dev lan0 nodad; ip -6 route add default via fe80::1 dev lan0",
         "fd2e::5",
-        "::/0 lan0 fd2e::21",
     ),
+    "the-vip-as-the-only-address": (
+        f"{LINKS} ip address add 192.0.2.5/24 dev lan0; ip route add default via 192.0.2.1",
+        "192.0.2.5",
+    ),
+    "no-route": (LINKS, "203.0.113.5"),
 }
 
 
@@ -92,6 +119,15 @@ def test_the_interface_of_a_vip_is_found_as_runtimecfg_chooses_it(
         [ip_address(each) for each in ("192.0.2.4", "fd2e::4")],
     )
     assert found == (place.split()[1], ip_address(vip).max_prefixlen)
+
+
+@needs_root
+@pytest.mark.parametrize(("machine", "vip"), OFF_LINK.values(), ids=OFF_LINK)
+def test_a_vip_has_no_interface_where_its_network_is_not(scripts: Path, machine: str, vip: str) -> None:
+    run = run_on_a_machine(f"{machine}\n{scripts}/bin/okd-get-vip-subnet-cidr.sh {vip} 0", scripts)
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert run.stderr == f"okd-get-vip-subnet-cidr: no interface is on the network of {vip} after 0 s\n"
 
 
 def _address(link: dict[str, Any], each: dict[str, Any]) -> NodeAddress:
@@ -140,7 +176,7 @@ def test_keepalived_is_not_started_without_an_interface(scripts: Path) -> None:
     (scripts / "etc/okd-baremetal/keepalived.conf").write_text("")
     run = run_on_a_machine(f"{LINKS} {scripts}/bin/okd-keepalived.sh 0 203.0.113.5", scripts)
     assert run.returncode == 1
-    what = "no interface is on the network of 203.0.113.5, and none has a default route, after 0 s"
+    what = "no interface is on the network of 203.0.113.5 after 0 s"
     assert run.stderr == f"okd-get-vip-subnet-cidr: {what}\n"
     assert not (scripts / "run/okd-baremetal/keepalived.conf").exists()
 
@@ -174,6 +210,17 @@ def test_coredns_does_not_forward_to_the_vip_that_a_keyfile_names(scripts: Path)
 
 
 @needs_root
+def test_tabs_and_blanks_in_resolv_conf_are_read(scripts: Path) -> None:
+    """D3: resolv.conf(5) allows both."""
+    (scripts / "etc/resolv.conf").write_text(
+        "nameserver\t192.0.2.21\t\nnameserver \t192.0.2.2 \nnameserver\t127.0.0.1\n"
+    )
+    run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 0", scripts)
+    assert run.returncode == 0, run.stderr
+    assert (scripts / "run/okd-baremetal/upstreams").read_text() == "nameserver 192.0.2.2\n"
+
+
+@needs_root
 def test_coredns_is_not_started_without_another_server(scripts: Path) -> None:
     (scripts / "etc/resolv.conf").write_text("nameserver 192.0.2.21\n")
     run = run_on_a_machine(f"{TWO_NETWORKS} {scripts}/bin/okd-coredns.sh 0", scripts)
@@ -182,12 +229,23 @@ def test_coredns_is_not_started_without_another_server(scripts: Path) -> None:
 
 
 @needs_root
-@pytest.mark.parametrize(("vip", "own"), [("192.0.2.5", "192.0.2.21"), ("fd2e::5", "fd2e::21")])
-def test_the_machines_own_address_comes_first_in_resolv_conf(scripts: Path, vip: str, own: str) -> None:
+@pytest.mark.parametrize(
+    ("machine", "networks", "own"),
+    [
+        pytest.param(BOTH_FAMILIES, "192.0.2.0/24 fd2e::/64", "192.0.2.21", id="ipv4"),
+        pytest.param(BOTH_FAMILIES, "fd2e::/64 192.0.2.0/24", "fd2e::21", id="ipv6"),
+        pytest.param(BOTH_FAMILIES, "203.0.113.0/24 198.51.100.0/24", "198.51.100.21", id="another-machine-network"),
+        pytest.param(MACHINES["vips-that-are-here"][0], "fd2e::/64", "fd2e::21", id="vips-that-are-here"),
+        pytest.param(OFF_LINK["N13-routed-32"][0], "192.0.2.0/24", "192.0.2.21", id="routed-32"),
+    ],
+)
+def test_the_machines_own_address_comes_first_in_resolv_conf(
+    scripts: Path, machine: str, networks: str, own: str
+) -> None:
     (scripts / "etc/site").write_text(SITE)
     (scripts / "etc/resolv.conf").symlink_to("site")
-    twice = f"{scripts}/bin/okd-coredns.sh 5; {scripts}/bin/okd-resolver.sh {vip} okd.lab.test\n" * 2
-    run = run_on_a_machine(BOTH_FAMILIES + twice, scripts)
+    twice = f"\n{scripts}/bin/okd-coredns.sh 5; {scripts}/bin/okd-resolver.sh okd.lab.test {networks}\n" * 2
+    run = run_on_a_machine(machine + twice, scripts)
     assert run.returncode == 0, run.stderr
     assert (scripts / "etc/resolv.conf").read_text().splitlines() == [
         "# Written by okd-resolver.sh of okd-baremetal.",
