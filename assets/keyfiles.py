@@ -59,12 +59,13 @@ def asking_the_vip_first(plan: Intent, server: Server) -> tuple[Keyfile, ...]:
     """Return the keyfiles of the server's `networkConfig`, in which each API VIP comes before their own DNS servers.
 
     The VIP is put into the keyfile with an address in a machine network or, if there is none, into each that asks
-    DHCP or a router. All keyfiles stay as they are if none does so either.
+    DHCP or a router. All keyfiles stay as they are if none does so either. An interface that is down counts for none.
     """
     keyfiles = server.keyfiles
     for vip in plan.api.addresses:
-        static = {keyfile.name for keyfile in keyfiles if _holds_an_address(plan, keyfile, vip)}
-        asking = {keyfile.name for keyfile in keyfiles if _settings(keyfile, vip.version).get("method") in _ASKING}
+        used = [keyfile for keyfile in keyfiles if "autoconnect=false" not in keyfile.text.splitlines()]
+        static = {keyfile.name for keyfile in used if _holds_an_address(plan, keyfile, vip)}
+        asking = {keyfile.name for keyfile in used if _settings(keyfile, vip.version).get("method") in _ASKING}
         keyfiles = tuple(
             _with_dns(keyfile, vip) if keyfile.name in (static or asking) else keyfile for keyfile in keyfiles
         )

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address, ip_interface
 from pathlib import Path
-from typing import Any
 
 from base.errors import ConfigError, Fault, one_line
 from cluster.files import read_text
@@ -94,7 +93,9 @@ class Site:
     @property
     def services(self) -> tuple[Address, ...]:
         """Gateways, DNS and time servers that the install-config names: the provisioner has these addresses too."""
-        named = {address for server in self.plan.servers for address in _services(server.network_config or {})}
+        networks = [server.network for server in self.plan.servers]
+        named = {route.gateway for network in networks for route in network.routes if route.gateway}
+        named |= {server.address for network in networks for server in network.dns_servers}
         named |= {address for server in self.plan.ntp_servers if (address := parse_address(server))}
         if static := self.plan.bootstrap.static:
             named |= {static.gateway, static.dns}
@@ -223,13 +224,3 @@ def _on_provisioning(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
         return ()
     own = [media] if media in network else [network[1]] if plan.provisioning.mode == UNMANAGED else []
     return tuple(ip_interface(f"{address}/{network.prefixlen}") for address in own)
-
-
-def _services(network_config: Mapping[str, Any]) -> Iterator[Address]:
-    """Yield the gateways and DNS servers of a host's nmstate config."""
-    routes = network_config.get("routes") or {}
-    resolver = network_config.get("dns-resolver") or {}
-    hops = [route.get("next-hop-address") for route in routes.get("config") or ()]
-    for text in (*hops, *((resolver.get("config") or {}).get("server") or ())):
-        if (address := parse_address(str(text))) is not None:
-            yield address

@@ -6,6 +6,7 @@ They are intents, since some of them cannot be installed yet.
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
 
@@ -78,13 +79,14 @@ def static(config: dict[str, Any]) -> None:
 
 
 def nmstate(interface: str, address: str) -> dict[str, Any]:
-    """Return a host's networkConfig with one static address."""
+    """Return a host's networkConfig with one static address; router and DNS server are the network's first one."""
+    site = str(ip_interface(f"{address}/24").network[1])
     ipv4 = {"enabled": True, "address": [{"ip": address, "prefix-length": 24}]}
-    route = {"destination": "0.0.0.0/0", "next-hop-address": "192.168.111.1", "next-hop-interface": interface}
+    route = {"destination": "0.0.0.0/0", "next-hop-address": site, "next-hop-interface": interface}
     return {
         "interfaces": [{"name": interface, "type": "ethernet", "state": "up", "ipv4": ipv4}],
         "routes": {"config": [route]},
-        "dns-resolver": {"config": {"server": ["192.168.111.1"]}},
+        "dns-resolver": {"config": {"server": [site]}},
     }
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, TypeVar
 from base.errors import Fault
 from cluster.options import MachineOptions, MediaAddress
 from cluster.plan.model import BootstrapHost, Intent, PlannedHost
+from cluster.plan.node_addresses import asks_dhcp, on_machine_network
 from cluster.values.address import Address, Network, in_any
 
 CONFIG = "config"
@@ -79,7 +80,8 @@ def _contradictions(intent: Intent, options: MachineOptions) -> Iterator[Fault]:
         path = f"node_addresses.{name}"
         if name not in known:
             yield Fault(path, "no such host", "remove it, or write the name of a host")
-        elif (own := known[name].addresses) and (other := [address for address in addresses if address not in own]):
+        elif other := _impossible(intent, known[name], addresses):
+            own = [static.address for interface in known[name].network.up for static in interface.addresses]
             what = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}"
             yield Fault(path, what, "keep one of the two")
     static = intent.bootstrap.static
@@ -87,6 +89,12 @@ def _contradictions(intent: Intent, options: MachineOptions) -> Iterator[Fault]:
         if static and address.version == static.address.version and address != static.address:
             what = f"{address}, but bootstrapExternalStaticIP is {static.address}"
             yield Fault("bootstrap.address", what, "keep one of the two")
+
+
+def _impossible(intent: Intent, host: PlannedHost, addresses: tuple[Address, ...]) -> list[Address]:
+    """Return the addresses that neither the host's networkConfig sets nor DHCP may give it."""
+    static = {static.address for interface in on_machine_network(intent, host) for static in interface.addresses}
+    return [each for each in addresses if each not in static and not asks_dhcp(intent, host, each.version)]
 
 
 def _claims(intent: Intent, options: MachineOptions, file: str) -> Iterator[_AddressClaim]:

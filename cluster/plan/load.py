@@ -16,6 +16,7 @@ from cluster.known_options import PULL_SECRET, KnownOptions, known_options
 from cluster.options import BmcOptions, Login, MachineOptions, Options
 from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.addresses import CONFIG, assign_addresses
+from cluster.plan.host_networks import network_faults
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
 from cluster.plan.refusals import incomplete, plain_secrets, secrets_over_http, unsupported
@@ -148,6 +149,7 @@ def _checked_config(
 def _joined(config: InstallConfig, options: MachineOptions, file: str) -> tuple[Intent, list[Fault]]:
     """Return the intent of a config with the addresses of the options, and the faults of all addresses."""
     intent, faults = assign_addresses(intent_of(config), options, file)
+    faults += (fault.within(file) for fault in network_faults(intent))
     return intent, [*faults, *conflicts_within(config, options, file)]
 
 

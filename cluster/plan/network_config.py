@@ -65,6 +65,11 @@ class StaticRoute:
     """Name of the interface that it leads through. Empty: the file names none."""
 
     @property
+    def version(self) -> int:
+        """Its family, 4 or 6."""
+        return self.destination.version
+
+    @property
     def is_default(self) -> bool:
         """Whether it leads to all addresses of its family."""
         return self.destination.prefixlen == 0
@@ -103,10 +108,15 @@ class NetworkConfig:
         """The interfaces that the machine uses."""
         return tuple(interface for interface in self.interfaces if interface.is_up)
 
-    @property
-    def gateways(self) -> tuple[StaticRoute, ...]:
-        """The default routes that name a gateway."""
-        return tuple(route for route in self.routes if route.is_default and route.gateway)
+    def on_link(self, interface: NetworkInterface) -> list[Network]:
+        """Return the networks whose machines an interface reaches without a gateway, as far as the file says."""
+        own = (static.cidr.network for static in interface.addresses)
+        routed = (
+            route.destination
+            for route in self.routes
+            if route.interface == interface.name and not route.gateway and not route.is_default
+        )
+        return [*own, *routed]
 
 
 def _interface(path: str, written: dict[str, Any]) -> NetworkInterface:

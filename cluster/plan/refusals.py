@@ -17,7 +17,7 @@ from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.host_names import refused_names
 from cluster.plan.intent import NO_OPTIONS, dhcp_range, pools, roles
 from cluster.plan.model import BootstrapHost, Intent, Server
-from cluster.plan.node_addresses import unused
+from cluster.plan.node_addresses import asks_dhcp, unused
 from cluster.values import pull_secret, web_hook
 from cluster.values.address import IPV6, in_any, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
@@ -230,7 +230,8 @@ def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Miss
         if vip.version not in named:
             what, fix = f"no IPv{vip.version} address", f"name the address that DHCP reserves for {card}"
             if isinstance(machine, Server) and (listed := unused(intent, machine, vip.version)):
-                what, fix = f"{what}: in its networkConfig, {listed}", f"write one of machineNetwork there, or {fix}"
+                by_dhcp = f", or {fix}" if asks_dhcp(intent, machine, vip.version) else ""
+                what, fix = f"{what}: in its networkConfig, {listed}", f"have one of machineNetwork there{by_dhcp}"
             yield Missing(option_of(machine), what, fix, vip.version)
 
 

@@ -63,6 +63,16 @@ MACHINES = {
         "192.0.2.5",
         "192.0.2.0/24 wan0 192.0.2.21",
     ),
+    "B02-two-vlans": (
+        """
+        ip link add bond0.200 type veth peer name p200; ip link set bond0.200 up; ip link set p200 up
+        ip link add bond0.100 type veth peer name p100; ip link set bond0.100 up; ip link set p100 up
+        ip address add 203.0.113.21/24 dev bond0.200; ip address add 192.0.2.21/24 dev bond0.100
+        ip route add default via 192.0.2.1
+        """,
+        "192.0.2.5",
+        "192.0.2.0/24 bond0.100 192.0.2.21",
+    ),
     "two-cards-on-one-network": (
         f"""{LINKS} ip address add 192.0.2.21/24 dev lan0 noprefixroute
         ip address add 192.0.2.31/24 dev wan0 noprefixroute

@@ -128,6 +128,11 @@ STORAGE = ethernet("eth1", "10.9.9.9/24")
             id="not-dhcp-beside-it",
         ),
         pytest.param(nmstate(STORAGE, dhcp("eth0")), {("eth0", "ipv4"): "192.168.111.5;"}, id="by-dhcp"),
+        pytest.param(
+            nmstate(ethernet("eth1", "192.168.111.22/24", state="down"), dhcp("eth0")),
+            {("eth0", "ipv4"): "192.168.111.5;"},
+            id="N11-not-a-card-that-is-down",
+        ),
     ],
 )
 def test_the_vip_is_the_first_server_of_the_machine_network(

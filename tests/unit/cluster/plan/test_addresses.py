@@ -14,7 +14,8 @@ BOOTSTRAP = plans.options()["bootstrap"]
 def static(*texts: str) -> dict[str, Any]:
     """Return the nmstate of an interface with these IPv4 addresses."""
     listed = [{"ip": text, "prefix-length": 24} for text in texts]
-    return {"interfaces": [{"name": "eno1", "type": "ethernet", "ipv4": {"enabled": True, "address": listed}}]}
+    interface = {"name": "eno1", "type": "ethernet", "ipv4": {"enabled": True, "address": listed}}
+    return {**clusters.nmstate("eno1", texts[0]), "interfaces": [interface]}
 
 
 def at_static_addresses(config: dict[str, Any]) -> None:
@@ -93,7 +94,7 @@ def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
             lambda c: host(c).update(networkConfig=static("10.0.0.61")),
             {"node_addresses": addresses(okd_master_0=[])},
             "config: node_addresses.okd-master-0: no IPv4 address: in its networkConfig, 10.0.0.61 is outside "
-            "machineNetwork 192.168.111.0/24. Fix: write one of machineNetwork there, or name the address that DHCP "
+            "machineNetwork 192.168.111.0/24. Fix: have one of machineNetwork there, or name the address that DHCP "
             "reserves for 52:54:00:11:10:15",
             id="static-outside",
         ),

@@ -104,7 +104,7 @@ def test_routes_and_dns_servers_of_a_static_host() -> None:
         "192.168.111.1",
         "eno1",
     )
-    assert read.gateways == (route,)
+    assert route.is_default
     assert [(server.path, str(server.address)) for server in read.dns_servers] == [
         ("dns-resolver.config.server[0]", "192.168.111.1")
     ]
@@ -128,7 +128,11 @@ def test_routes_are_on_the_link_or_through_a_gateway() -> None:
         ("198.51.100.7/32", None),
         ("10.0.0.0/8", "192.0.2.1"),
     ]
-    assert read.gateways == ()
+    assert [str(network) for network in read.on_link(interface(ipv4=ipv4("192.0.2.5")))] == [
+        "192.0.2.0/24",
+        "198.51.100.0/24",
+        "198.51.100.7/32",
+    ]
 
 
 def test_a_dns_server_is_read_without_its_zone() -> None:

@@ -4,9 +4,10 @@ from typing import Any
 
 import pytest
 
-from testing import plans
-from testing.install_configs import bare, host
-from testing.plan_files import Files
+from cluster.install_config import read
+from cluster.plan.intent import intent_of
+from testing import clusters, plans
+from testing.install_configs import host
 
 BOOT_MAC = plans.install_config()["platform"]["baremetal"]["hosts"][0]["bootMACAddress"]
 BOOT = {"identifier": "mac-address", "mac-address": BOOT_MAC}
@@ -80,14 +81,11 @@ def vlan(number: int, address: str) -> dict[str, Any]:
     ],
 )
 def test_the_address_of_a_node_is_that_in_its_machine_network(
-    files: Files, interfaces: list[dict[str, Any]], expected: list[str]
+    interfaces: list[dict[str, Any]], expected: list[str]
 ) -> None:
-    def change(config: dict[str, Any]) -> None:
-        cidrs = ("192.168.111.0/24", "192.168.112.0/24", "fd2e::/64")
-        config["networking"].update(machineNetwork=[{"cidr": cidr} for cidr in cidrs])
-        config["networking"]["clusterNetwork"].append({"cidr": "fd01::/48", "hostPrefix": 64})
-        config["networking"]["serviceNetwork"].append("fd02::/112")
-        bare(config)["apiVIPs"].append("fd2e::5")
-        host(config).update(networkConfig={"interfaces": interfaces})
-
-    assert [str(address) for address in files.intent(change).hosts[0].addresses] == expected
+    config = plans.install_config()
+    clusters.dual_stack(config)
+    config["networking"]["machineNetwork"].append({"cidr": "192.168.112.0/24"})
+    host(config).update(networkConfig={"interfaces": interfaces})
+    intent = intent_of(read(plans.written(config)).config)
+    assert [str(address) for address in intent.hosts[0].addresses] == expected

@@ -1,0 +1,127 @@
+"""Faults of a host's networkConfig: what nmstate accepts, and the host's network or the cluster on it does not."""
+
+from collections.abc import Iterator
+
+from base.errors import Fault
+from cluster.install_config.platform import BARE
+from cluster.plan.model import Intent, Server
+from cluster.plan.network_config import NetworkInterface, StaticAddress, StaticRoute
+from cluster.plan.node_addresses import asks_dhcp, on_machine_network
+from cluster.values.address import Address, Network, in_any
+
+
+def network_faults(intent: Intent) -> Iterator[Fault]:
+    """Yield the faults of the servers' networkConfigs; each `where` is a path of the install-config."""
+    for index, host in enumerate(intent.hosts):
+        if not isinstance(host, Server):
+            continue
+        faults = [
+            *_narrow(intent, host),
+            *_unreachable_gateways(intent, host),
+            *_rivals(intent, host),
+            *_no_dns(host),
+        ]
+        for fault in faults:
+            yield Fault(f"{BARE}.hosts[{index}].networkConfig.{fault.where}", fault.what, fault.fix)
+
+
+def _narrow(intent: Intent, server: Server) -> Iterator[Fault]:
+    """Yield the prefixes that leave out a VIP that the server claims, or a gateway, of the same machine network."""
+    for interface in on_machine_network(intent, server):
+        for static in interface.addresses:
+            if static.address.version in interface.automatic:
+                continue  # the machine may learn a larger network
+            on_link = server.network.on_link(interface)
+            missed = [
+                name for name, needed in _needed(intent, server, interface, static) if not in_any(needed, on_link)
+            ]
+            if missed:
+                what = f"{static.cidr} leaves out {' and '.join(missed)}"
+                yield Fault(f"{static.path}.prefix-length", what, "write the prefix length of the machine's network")
+
+
+def _needed(
+    intent: Intent, server: Server, interface: NetworkInterface, static: StaticAddress
+) -> Iterator[tuple[str, Address]]:
+    """Yield what must be on the link of a static address, of that in the same machine network."""
+    networks = _around(intent, static.address)
+    if static.address in server.addresses:
+        for name, vip in (("the API VIP", intent.api), ("the Ingress VIP", intent.ingress)):
+            claimed = vip.addresses if vip in intent.vips_of(server.role) else ()
+            yield from ((f"{name} {address}", address) for address in claimed if in_any(address, networks))
+    for route in _gateways(server, interface):
+        if route.gateway and in_any(route.gateway, networks):
+            yield f"the gateway {route.gateway}", route.gateway
+
+
+def _unreachable_gateways(intent: Intent, server: Server) -> Iterator[Fault]:
+    """Yield the gateways off their interface's link. Nmstate refuses those of an interface without any address."""
+    for interface in server.network.up:
+        around = [network for static in interface.addresses for network in _around(intent, static.address)]
+        for route in _gateways(server, interface):
+            link = [each for each in server.network.on_link(interface) if each.version == route.version]
+            if link and route.gateway and not in_any(route.gateway, [*link, *around]):
+                what = f"{route.gateway} is not on the link of {interface.name}, {', '.join(map(str, link))}"
+                yield Fault(f"{route.path}.next-hop-address", what, "write the address of a router on that link")
+
+
+def _gateways(server: Server, interface: NetworkInterface) -> Iterator[StaticRoute]:
+    """Yield the routes through an interface whose gateway only a static network can hold."""
+    for route in server.network.routes:
+        through = route.interface == interface.name and route.version not in interface.automatic
+        if through and route.gateway and not route.gateway.is_link_local:
+            yield route
+
+
+def _rivals(intent: Intent, server: Server) -> Iterator[Fault]:
+    """Yield what may lead the machine to another address than the node's.
+
+    It takes one whose network has the address in KUBELET_NODEIP_HINT, else one of the default route's interface.
+    """
+    hint, vips = intent.api.networks[0], {*intent.api.addresses, *intent.ingress.addresses}
+    own = next((address for address in server.addresses if address.version == hint.version), None)
+    statics = [
+        (interface, static)
+        for interface in server.network.up
+        for static in interface.addresses
+        if static.address.version == hint.version and static.address not in vips
+    ]
+    through = next((interface for interface, static in statics if static.address == own), None)
+    if own is None or not (through or asks_dhcp(intent, server, hint.version)):
+        return
+    beside = {
+        interface: static for interface, static in reversed(statics) if hint.network_address in static.cidr.network
+    }
+    for interface, static in beside.items():
+        if static.address != own:
+            reason = f"includes {hint.network_address}, by which the node finds its address"
+            what = f"{static.cidr} of {interface.name} {reason}: it may use this one instead of {own}"
+            yield Fault(f"{static.path}.ip", what, "keep only one of the two on that network")
+    if through and not beside and not any(hint.version in interface.automatic for interface in server.network.up):
+        yield from _rivals_by_route(server, own, through)
+
+
+def _rivals_by_route(server: Server, own: Address, through: NetworkInterface) -> Iterator[Fault]:
+    """Yield the default routes that do not lead through the interface of a server's own address, or a lack of any."""
+    routes = [route for route in server.network.routes if route.is_default and route.version == own.version]
+    fix = f"have the default route lead through {through.name}"
+    for route in routes:
+        if route.interface != through.name:
+            what = f"{route.interface}, so the node may use that interface's address instead of {own}"
+            yield Fault(f"{route.path}.next-hop-interface", what, fix)
+    if not routes:
+        yield Fault("routes.config", f"no default route, by which the node finds its own address, {own}", fix)
+
+
+def _no_dns(server: Server) -> Iterator[Fault]:
+    interfaces = server.network.up
+    static = {static.address for interface in interfaces for static in interface.addresses}
+    if static.isdisjoint(server.addresses) or any(interface.automatic_dns for interface in interfaces):
+        return
+    if not server.network.dns_servers:
+        what = "no server, and no interface gets any from DHCP: the node would resolve no name of the site"
+        yield Fault("dns-resolver.config.server", what, "list a DNS server that is neither a VIP nor a node")
+
+
+def _around(intent: Intent, address: Address) -> list[Network]:
+    return [network for network in intent.machine_networks if in_any(address, [network])]
