@@ -57,7 +57,8 @@ def meant(model: type[BaseModel], location: Location) -> Location | None:
 def _fix_of_unknown(model: type[BaseModel], location: Location) -> str:
     if near := meant(model, location):
         return f"write {near[-1]}, or remove it"
-    elsewhere = _closest(str(location[-1]), {key for section in _all_sections(model) for key in _keys(section)})
+    known = {key.lower(): key for section in _all_sections(model) for key in _keys(section)}
+    elsewhere = known.get(str(location[-1]).lower())
     return f"write {elsewhere} in the section that has it, or remove it" if elsewhere else "remove it"
 
 

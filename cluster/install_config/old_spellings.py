@@ -8,6 +8,9 @@ from cluster.install_config.schema import ClusterNetwork, InstallConfig, Machine
 from cluster.values.address import parse_cidr
 
 API_VERSIONS = ("v1", "v1beta3", "v1beta4")
+DNS_VIP = Fault("platform.baremetal.dnsVIP", "gone since 4.5: each node has a DNS of its own", "remove it")
+REMOVED = {DNS_VIP.where: DNS_VIP}
+"""Keys that no installer of today knows, by their path: what took their place is no key."""
 
 
 def modernize(config: InstallConfig) -> tuple[InstallConfig, list[Fault], list[Fault]]:

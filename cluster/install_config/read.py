@@ -10,7 +10,7 @@ from base.errors import ConfigError, Fault
 from base.shapes import Location, below, dotted, meant, shape_faults
 from base.yaml_text import parse_yaml, parse_yaml_as_written
 from cluster.install_config.defaults import with_defaults
-from cluster.install_config.old_spellings import modernize
+from cluster.install_config.old_spellings import REMOVED, modernize
 from cluster.install_config.platform import Host
 from cluster.install_config.rules import RULES
 from cluster.install_config.rules.access import NO_PULL_SECRET
@@ -85,7 +85,7 @@ def _checked_shape(raw: dict[str, Any]) -> tuple[list[Fault], set[str]]:
             _validated(raw)
             return faults, muted
         except ValidationError as error:
-            faults += shape_faults(error, InstallConfig)
+            faults += [REMOVED.get(fault.where, fault) for fault in shape_faults(error, InstallConfig)]
             for detail in error.errors(include_input=False, include_url=False):
                 muted |= {
                     _take_out(raw, detail["loc"], detail["type"]),

@@ -75,6 +75,16 @@ FIXES = {
             id="of-a-section-above",
         ),
         pytest.param(lambda c: c.update(zzz=1), "zzz: unknown key. Fix: remove it", id="like-no-other"),
+        pytest.param(
+            lambda c: c["metadata"].update(generation=1),
+            "metadata.generation: unknown key. Fix: remove it",
+            id="like-one-of-another-section",
+        ),
+        pytest.param(
+            lambda c: bare(c).update(dnsVIP="192.0.2.6"),
+            "platform.baremetal.dnsVIP: gone since 4.5: each node has a DNS of its own. Fix: remove it",
+            id="Y26-gone",
+        ),
         pytest.param(lambda c: c.update({"7": 1}), "7: unknown key. Fix: remove it", id="a-number"),
         pytest.param(
             lambda c: c["metadata"].update(finalizers=[]),
