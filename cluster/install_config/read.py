@@ -16,7 +16,7 @@ from cluster.install_config.rules import RULES
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.install_config.rules.hosts import LOGIN
 from cluster.install_config.schema import InstallConfig, with_baremetal
-from cluster.install_config.unquoted import misread_texts
+from cluster.install_config.unquoted import misread_scalars
 
 
 class Credentials(NamedTuple):
@@ -50,7 +50,7 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
         ConfigError: The text is not a YAML mapping.
     """
     raw = mapping(text)
-    misread = [*misread_texts(InstallConfig, raw, _without_nulls(parse_yaml_as_written(text)))]
+    misread = [*misread_scalars(InstallConfig, raw, _without_nulls(parse_yaml_as_written(text)))]
     shape, muted = _checked_shape(raw)
     muted |= {fault.where for fault in misread}
     config, faults, notices = modernize(_with_credentials(_validated(raw), credentials or {}))

@@ -1,5 +1,6 @@
-"""Numbers and booleans without quotes in fields of text, where the installer reads another text than is written."""
+"""Numbers and booleans without quotes, where the installer reads something else than is written."""
 
+import re
 from collections.abc import Iterator
 from typing import Any, get_args, get_origin
 
@@ -10,32 +11,34 @@ from base.shapes import Location, dotted
 from cluster.install_config.section import as_text
 
 FIX = "put it in quotes"
+OCTAL = re.compile("[-+]?0[0-7_]*[1-7][0-7_]*")
 
 
-def misread_texts(model: type[BaseModel], content: dict[str, Any], written: dict[str, Any]) -> Iterator[Fault]:
-    """Yield each value in a field of text, such as a serial number 0123, which Go reads as 83.
+def misread_scalars(annotation: Any, value: Any, written: Any, at: Location = ()) -> Iterator[Fault]:
+    """Yield each value in a field of text that the installer reads as another text, and each octal number.
+
+    Go reads 0123 as 83, where YAML 1.2 has 123.
 
     Args:
-        model: The model of the content.
-        content: The content of a file, of which not every value need be valid.
+        annotation: The type of the value: at first the model of a file.
+        value: The content of the file, not all of which need be valid.
         written: The same with all numbers and booleans as text, as they are written.
+        at: The location of the value.
     """
-    for location, text in _misread(model, content, written, ()):
-        what = "is a number or a boolean without quotes, of which the installer makes another text"
-        yield Fault(dotted(location), f"{text} {what}" if text else what, FIX)
-
-
-def _misread(annotation: Any, value: Any, written: Any, at: Location) -> Iterator[tuple[Location, str]]:
-    """Yield the location of each, and what is written there; nothing of a secret."""
     if annotation in (str, SecretStr):
         if isinstance(value, bool | int | float) and as_text(value) != written:
-            yield at, "" if annotation is SecretStr else written
+            what = "is a number or a boolean without quotes, of which the installer makes another text"
+            yield Fault(dotted(at), what if annotation is SecretStr else f"{written} {what}", FIX)
+    elif type(value) is int and annotation in (int, Any):
+        if OCTAL.fullmatch(written):
+            what = f"{written} is octal, and the installer reads {value}"
+            yield Fault(dotted(at), what, f"write {value}, or the number without the 0 before it")
     elif members := _members(annotation, value):
         for key, inner in members:
-            yield from _misread(inner, value[key], written[key], (*at, key))
+            yield from misread_scalars(inner, value[key], written[key], (*at, key))
     elif get_origin(annotation) not in (dict, tuple):
         for part in get_args(annotation):
-            yield from _misread(part, value, written, at)
+            yield from misread_scalars(part, value, written, at)
 
 
 def _members(annotation: Any, value: Any) -> list[tuple[Any, Any]]:
@@ -47,4 +50,6 @@ def _members(annotation: Any, value: Any) -> list[tuple[Any, Any]]:
         return [(key, get_args(annotation)[1]) for key in value]
     if isinstance(value, list) and get_origin(annotation) is tuple:
         return [(index, get_args(annotation)[0]) for index in range(len(value))]
+    if isinstance(value, dict | list) and annotation is Any:
+        return [(key, Any) for key in (value if isinstance(value, dict) else range(len(value)))]
     return []

@@ -30,12 +30,36 @@ class StaticAddress:
 
 
 @dataclass(frozen=True)
+class TunnelId:
+    """The number of a VLAN or VXLAN."""
+
+    path: str
+    kind: str
+    """vlan or vxlan."""
+    number: int
+
+
+@dataclass(frozen=True)
+class LowerInterface:
+    """An interface that another one is made of; the file may say nothing else of it."""
+
+    path: str
+    name: str
+
+
+@dataclass(frozen=True)
 class NetworkInterface:
     """An interface of the machine: a network card, a bond, a VLAN."""
 
     path: str
     name: str
+    by_mac: bool
+    """Whether nmstate finds it by its MAC; `name` is then only that of its profile."""
     type: str
+    ids: tuple["TunnelId", ...]
+    """The id of a VLAN or a VXLAN."""
+    lower: tuple["LowerInterface", ...]
+    """What it is made of: the ports of a bond or bridge, the base of a VLAN."""
     mac: str | None
     """In lower case, with colons. None: the file names none."""
     state: str
@@ -90,6 +114,10 @@ class NetworkConfig:
     interfaces: tuple[NetworkInterface, ...] = ()
     routes: tuple[StaticRoute, ...] = ()
     dns_servers: tuple[DnsServer, ...] = ()
+    hostname: str = ""
+    """The name that it wants for the machine."""
+    only_running: tuple[str, ...] = ()
+    """The sections with `running`, by which nmstate reports, and without `config`, which it applies."""
 
     @classmethod
     def of(cls, written: dict[str, Any] | None) -> "NetworkConfig":
@@ -101,6 +129,12 @@ class NetworkConfig:
             interfaces=tuple(_interface(*entry) for entry in _mappings(document, "interfaces", "interfaces")),
             routes=tuple(_routes(_mappings(routes, "config", "routes.config"))),
             dns_servers=tuple(_dns_servers(resolver.get("server"))),
+            hostname=str(_mapping(document.get("hostname")).get("config", "")),
+            only_running=tuple(
+                key
+                for key in ("dns-resolver", "route-rules", "routes")
+                if (section := _mapping(document.get(key))).get("running") and not section.get("config")
+            ),
         )
 
     @property
@@ -133,6 +167,9 @@ def _interface(path: str, written: dict[str, Any]) -> NetworkInterface:
     return NetworkInterface(
         path=path,
         name=str(written.get("name", "")),
+        by_mac=written.get("identifier") == "mac-address",
+        ids=tuple(_ids(path, written)),
+        lower=tuple(_lower(path, written)),
         type=str(written.get("type", "")),
         mac=parse_mac(str(written.get("mac-address", ""))),
         state=str(written.get("state", "up")),
@@ -146,6 +183,27 @@ def _interface(path: str, written: dict[str, Any]) -> NetworkInterface:
             version for version in automatic if _is_true(families[version].get("auto-dns", True))
         ),
     )
+
+
+def _ids(path: str, interface: dict[str, Any]) -> Iterator[TunnelId]:
+    for kind in ("vlan", "vxlan"):
+        text = str(_mapping(interface.get(kind)).get("id", ""))
+        if text.isdecimal():
+            yield TunnelId(f"{path}.{kind}.id", kind, int(text))
+
+
+def _lower(path: str, interface: dict[str, Any]) -> Iterator[LowerInterface]:
+    for key, settings in interface.items():
+        section = _mapping(settings)
+        if isinstance(base := section.get("base-iface"), str):
+            yield LowerInterface(f"{path}.{key}.base-iface", base)
+        ports = section.get("port")
+        for index, port in enumerate(ports if isinstance(ports, list) else ()):
+            at = f"{path}.{key}.port[{index}]"
+            if isinstance(port, str):
+                yield LowerInterface(at, port)
+            elif isinstance(name := _mapping(port).get("name"), str):
+                yield LowerInterface(f"{at}.name", name)
 
 
 def _addresses(path: str, family: dict[str, Any]) -> Iterator[StaticAddress]:

@@ -16,6 +16,7 @@ from cluster.options import Images, MachineOptions, MediaOption, Options
 from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.host_names import refused_names
 from cluster.plan.intent import NO_OPTIONS, dhcp_range, pools, roles
+from cluster.plan.interfaces import refused_interfaces
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.plan.node_addresses import asks_dhcp, unused
 from cluster.values import pull_secret, web_hook
@@ -59,6 +60,7 @@ def unsupported(config: InstallConfig) -> Iterator[Fault]:
     yield from _pools(config)
     yield from _hosts(config)
     yield from refused_names(config)
+    yield from refused_interfaces(config)
 
 
 def missing(intent: Intent) -> list[Missing]:

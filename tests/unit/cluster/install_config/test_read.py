@@ -139,7 +139,7 @@ def test_a_scalar_that_the_installer_reads_as_another_text_is_refused(written: s
 def test_every_field_of_text_is_compared_and_no_secret_is_repeated() -> None:
     text = (
         "baseDomain: 1e3\nnetworking: {serviceNetwork: [0x10]}\nmetadata: {labels: {a: yes}}\n"
-        "platform: {baremetal: {hosts: [{name: 010, networkConfig: {id: 010}, bmc: {password: 0o17}}]}}\n"
+        "platform: {baremetal: {hosts: [{name: 010, networkConfig: {a: yes, b: 1.10}, bmc: {password: 0o17}}]}}\n"
     )
     seen = {fault.where: fault.what for fault in read(text).faults if fault.fix == FIX}
     assert seen.keys() == {
@@ -150,6 +150,20 @@ def test_every_field_of_text_is_compared_and_no_secret_is_repeated() -> None:
         "platform.baremetal.hosts[0].bmc.password",
     }
     assert "0o17" not in seen["platform.baremetal.hosts[0].bmc.password"]
+
+
+def test_an_octal_number_is_refused_wherever_a_number_is_wanted() -> None:
+    text = (
+        "controlPlane: {replicas: 03}\nnetworking: {clusterNetwork: [{hostPrefix: 0x17}]}\n"
+        "platform: {baremetal: {hosts: [{networkConfig: {interfaces: [{vlan: {id: 0100}, mtu: 0}]}}]}}\n"
+    )
+    octal = [str(fault) for fault in read(text).faults if " is octal" in fault.what]
+    assert octal == [
+        "controlPlane.replicas: 03 is octal, and the installer reads 3. "
+        "Fix: write 3, or the number without the 0 before it",
+        "platform.baremetal.hosts[0].networkConfig.interfaces[0].vlan.id: 0100 is octal, and the installer reads 64. "
+        "Fix: write 64, or the number without the 0 before it",
+    ]
 
 
 def test_a_boot_mac_of_digits_needs_no_quotes() -> None:
