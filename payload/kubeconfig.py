@@ -9,7 +9,7 @@ from pydantic import Base64Bytes, Field
 from base.errors import ConfigError, PayloadError
 from base.spec import Model
 from base.yaml_text import parse_yaml
-from payload.pem import Certificates, certificates_of, check_pair
+from payload.pem import Certificates, certificates_in_text, certificates_of, check_pair, system_authorities
 from payload.reading import TAKE, payload_ca, payload_folder, stored_file
 
 INSIDE = "/opt/openshift/auth/kubeconfig"
@@ -18,7 +18,9 @@ INSIDE = "/opt/openshift/auth/kubeconfig"
 
 class _ApiServer(Model):
     server: str
-    ca: Base64Bytes = Field(alias="certificate-authority-data")
+    ca: Base64Bytes = Field(b"", alias="certificate-authority-data")
+    ca_file: str = Field("", alias="certificate-authority")
+    unverified: bool = Field(False, alias="insecure-skip-tls-verify")
 
 
 class _ClientPair(Model):
@@ -51,9 +53,11 @@ class Kubeconfig:
     host: str
     """Host name of the API."""
     ca_pem: str
-    """PEM of the CAs that sign the API's certificates."""
+    """PEM of the CAs that sign the API's certificates: those in the file, or else those that this machine trusts."""
     client_pem: bytes = field(repr=False)
     """The client's certificate and its key; secret."""
+    has_own_ca: bool = True
+    """Whether the CAs are in the file."""
 
 
 def kubeconfig_path(stack: str) -> Path:
@@ -65,7 +69,8 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
     """Read `stacks/<stack>/payload/auth/kubeconfig`. None: it is missing.
 
     Raises:
-        PayloadError: The file cannot be read, or is not a kubeconfig of the installer.
+        PayloadError: The file cannot be read, or is not a kubeconfig of the installer. Its CA may have been replaced
+            or taken out, as a certificate of the API's own needs it.
     """
     path, content = kubeconfig_path(stack), kubeconfig_text(stack)
     if content is None:
@@ -74,12 +79,26 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
         config = _KubeconfigFile.model_validate(parse_yaml(content))
         user, cluster = config.users[0].user, config.clusters[0].cluster
         check_pair(user.certificate, user.key)
-        certificates_of(cluster.ca)
+        if cluster.ca:
+            certificates_of(cluster.ca)
         host = urlsplit(cluster.server).hostname or ""
-        return Kubeconfig(host, cluster.ca.decode(), user.certificate + b"\n" + user.key)
     except (ConfigError, ValueError, TypeError):  # their texts may quote the key
-        what = "not one cluster's CA with one user's client certificate and key"
+        what = "not one cluster with one user's client certificate and key"
         raise PayloadError(what, where=str(path), fix=f"{TAKE}, or remove it") from None
+    authorities = certificates_in_text(cluster.ca) if cluster.ca else _authorities_of_the_machine(path, cluster)
+    return Kubeconfig(host, authorities, user.certificate + b"\n" + user.key, bool(cluster.ca))
+
+
+def _authorities_of_the_machine(path: Path, cluster: _ApiServer) -> str:
+    if cluster.unverified or cluster.ca_file:
+        key = "insecure-skip-tls-verify" if cluster.unverified else "certificate-authority"
+        what = f"it has `{key}`, but this program verifies the API, by CAs in the file or by those of this machine"
+        fix = "put the PEM of the API's CA, in base64, into `certificate-authority-data` instead"
+        raise PayloadError(what, where=str(path), fix=fix)
+    if authorities := system_authorities():
+        return authorities
+    what, fix = "it has no `certificate-authority-data`, and this machine trusts no CA", "install ca-certificates"
+    raise PayloadError(what, where=str(path), fix=fix)
 
 
 def kubeconfig_text(stack: str) -> str | None:
@@ -131,6 +150,9 @@ def check_kubeconfig(stack: str, bootstrap: bytes | None, domain: str, kubeconfi
         raise PayloadError(what, where=where, fix=fix)
     if kubeconfig.host != (wanted := f"api.{domain}"):
         what = f"of another cluster: it names {kubeconfig.host or 'no host'}, the plan names {wanted}"
+        raise PayloadError(what, where=where, fix=fix)
+    if inside is not None and not kubeconfig.has_own_ca:
+        what = "it has no `certificate-authority-data`, but the bootstrap's API has no certificate of yours"
         raise PayloadError(what, where=where, fix=fix)
     if inside is not None and {*certificates_of(kubeconfig.ca_pem.encode())}.isdisjoint(_authorities_of(inside)):
         what = "of another run than bootstrap.ign: they have no CA in common"

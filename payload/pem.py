@@ -3,12 +3,16 @@
 `cryptography` is imported by the first call: a preview reads no payload, and need not wait for the library.
 """
 
+import re
+import ssl
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cryptography import x509
 
 Certificates = tuple["x509.Certificate", ...]
+_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----\n?", re.DOTALL)
 
 
 def certificates_of(pem: bytes) -> Certificates:
@@ -27,6 +31,21 @@ def pem_of(certificates: Certificates) -> str:
     from cryptography.hazmat.primitives.serialization import Encoding  # noqa: PLC0415
 
     return "".join(certificate.public_bytes(Encoding.PEM).decode() for certificate in certificates)
+
+
+def certificates_in_text(pem: bytes) -> str:
+    """Return the certificates of a PEM file without its comments: Python's ssl refuses them unless they are ASCII."""
+    return "".join(_BLOCK.findall(pem.decode(errors="replace")))
+
+
+def system_authorities() -> str:
+    """Return the PEM of the CAs that this machine trusts; empty if there are none.
+
+    Python loads those of a folder only when a server shows its certificate, so its contexts cannot list them.
+    """
+    paths = ssl.get_default_verify_paths()  # with SSL_CERT_FILE and SSL_CERT_DIR
+    files = [Path(paths.cafile)] if paths.cafile else sorted(Path(paths.capath or "/nonexistent").glob("*.[0-9]"))
+    return "".join(certificates_in_text(file.read_bytes()) for file in files if file.is_file())
 
 
 def check_pair(certificate: bytes, key: bytes) -> None:

@@ -196,7 +196,7 @@ ONE_BY_ONE = (
     Case("payload of another cluster", _ALL_OF_ANOTHER, (_kubeconfig_away, _require(domain="another.lab.test"))),
     Case(
         "kubeconfig torn",
-        ("auth/kubeconfig: not one cluster's CA with one user's",),
+        ("auth/kubeconfig: not one cluster with one user's",),
         (_kubeconfig_torn,),
     ),
     Case("libvirtd stopped", (_REFUSED,), (_libvirtd_stopped,)),

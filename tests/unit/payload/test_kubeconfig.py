@@ -1,5 +1,6 @@
 """The installer's kubeconfig, beside a stack's payload."""
 
+import base64
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from assets.ignition import Config, Resource
 from base.errors import PayloadError
-from payload.kubeconfig import api_ca, read_kubeconfig
+from payload.kubeconfig import api_ca, check_kubeconfig, read_kubeconfig
 from testing.certificates import authority
 from testing.kubeconfigs import kubeconfig, write_kubeconfig
 from wires.api.kubernetes import KubeApi
@@ -54,7 +55,7 @@ def test_an_unusable_kubeconfig_is_refused_without_its_content(
     content = kubeconfig(authority("test-ca"))
     spoil(content)
     write_kubeconfig(payload, content)
-    with pytest.raises(PayloadError, match="auth/kubeconfig: not one cluster's CA with one user's") as caught:
+    with pytest.raises(PayloadError, match="auth/kubeconfig: not one cluster with one user's") as caught:
         read_kubeconfig("prod")
     assert caught.value.__suppress_context__
     assert "hunter2" not in str(caught.value)
@@ -64,6 +65,68 @@ def test_an_unusable_kubeconfig_is_refused_without_its_content(
 def test_a_file_that_is_no_kubeconfig_is_refused(content: str, payload: Path) -> None:
     write_kubeconfig(payload).write_text(content)
     with pytest.raises(PayloadError, match="take the file that openshift-install wrote, or remove it"):
+        read_kubeconfig("prod")
+
+
+def ca_of(content: dict[str, Any], **keys: object) -> None:
+    """Take the CA out of a kubeconfig, as OpenShift's documentation has it for a certificate of the API's own."""
+    cluster = content["clusters"][0]["cluster"]
+    del cluster["certificate-authority-data"]
+    cluster.update(keys)
+
+
+@pytest.mark.parametrize("variable", ["SSL_CERT_FILE", "SSL_CERT_DIR"])
+def test_without_a_ca_the_machines_cas_are_trusted(
+    variable: str, payload: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Case CERT1: the CA is taken out of the kubeconfig, as is documented for a certificate of the API's own."""
+    corporate = authority("corporate-ca").pem
+    trusted = tmp_path / "trusted" / "0a1b2c3d.0"
+    trusted.parent.mkdir()
+    trusted.write_text(f"# Zertifikat der Muster GmbH \u2122\n{corporate}", encoding="utf-8")
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
+    monkeypatch.setenv(variable, str(trusted if variable == "SSL_CERT_FILE" else trusted.parent))
+    content = kubeconfig(authority("test-ca"))
+    ca_of(content)
+    write_kubeconfig(payload, content)
+    found = read_kubeconfig("prod")
+    assert found
+    assert found.ca_pem == corporate
+    pointer = Config(certificate_authorities=(Resource.inline(authority("test-ca").pem),)).to_json().encode()
+    assert api_ca(pointer, found) == authority("test-ca").pem + corporate
+    check_kubeconfig("prod", None, DOMAIN, found)
+
+
+def test_a_bundle_with_comments_is_trusted(payload: Path) -> None:
+    """Case CERT1: the CA of the API's own certificate beside that of the payload."""
+    both = f"# Würzburg\n{authority('test-ca').pem}# b\n{authority('corporate-ca').pem}"
+    content = kubeconfig(authority("test-ca"))
+    ca_of(content, **{"certificate-authority-data": base64.b64encode(both.encode()).decode()})
+    write_kubeconfig(payload, content)
+    found = read_kubeconfig("prod")
+    assert found
+    assert found.ca_pem == authority("test-ca").pem + authority("corporate-ca").pem
+    assert len(KubeApi.by(found, f"api.{DOMAIN}").tls.get_ca_certs()) == 2
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("insecure-skip-tls-verify", True), ("certificate-authority", "/etc/pki/ca.crt")]
+)
+def test_a_kubeconfig_that_hides_its_ca_is_refused_with_the_key(key: str, value: object, payload: Path) -> None:
+    content = kubeconfig(authority("test-ca"))
+    ca_of(content, **{key: value})
+    write_kubeconfig(payload, content)
+    with pytest.raises(PayloadError, match=rf"it has `{key}`, .*Fix: put the PEM of the API's CA"):
+        read_kubeconfig("prod")
+
+
+def test_no_ca_at_all_is_refused(payload: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SSL_CERT_FILE", "/nonexistent")
+    monkeypatch.setenv("SSL_CERT_DIR", "/nonexistent")
+    content = kubeconfig(authority("test-ca"))
+    ca_of(content)
+    write_kubeconfig(payload, content)
+    with pytest.raises(PayloadError, match=r"this machine trusts no CA\. Fix: install ca-certificates"):
         read_kubeconfig("prod")
 
 

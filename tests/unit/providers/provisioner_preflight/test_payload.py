@@ -82,6 +82,10 @@ class TestKubeconfig:
         (fault,) = result_of(contents=self.contents(), beside=self.good(ca="other-ca")).faults
         assert "of another run than bootstrap.ign: they have no CA in common" in fault.what
 
+    def test_a_kubeconfig_without_a_ca_cannot_verify_the_bootstraps_api(self) -> None:
+        (fault,) = result_of(contents=self.contents(), beside=replace(self.good(), has_own_ca=False)).faults
+        assert fault.what.startswith("it has no `certificate-authority-data`, but the bootstrap's API")
+
     def test_in_production_the_kubeconfig_is_not_compared_with_the_bootstrap(self) -> None:
         contents = self.contents()
         del contents["bootstrap"]
