@@ -23,7 +23,7 @@ CAPABILITY_VERSION, CAP_NET_RAW = 0x20080522, 13
 SBIN = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # With --kill-child, processes that a script leaves behind end with it.
-ISOLATED = ("--net", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
+ISOLATED = ("--net", "--uts", "--mount", "--propagation", "private", "--pid", "--fork", "--kill-child")
 # Processes of a killed test run die with the thread that started them.
 MORTAL = ("setpriv", "--pdeathsig", "KILL")
 

@@ -42,6 +42,14 @@ def _tracebacks() -> Iterator[None]:
         sys.tracebacklimit = before
 
 
+@pytest.fixture(autouse=True)
+def _name_of_the_machine() -> Iterator[None]:
+    """A test leaves the machine's host name, by which Pulumi and the fleet know who holds a lock (case UTS)."""
+    before = os.uname().nodename
+    yield
+    assert os.uname().nodename == before
+
+
 @pytest.fixture(scope="session")
 def plan() -> ClusterPlan:
     """The rehearsal's plan, phase `bootstrap`."""
