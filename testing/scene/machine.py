@@ -81,9 +81,12 @@ class Machine:
 
     def kill(self, pattern: str) -> None:
         """Kill all processes that match, at once: otherwise keepalived's child would clean up after its parent."""
-        pids = self.run("pgrep", "-f", pattern).split()
-        for signal in ("STOP", "KILL"):
-            self.run("kill", f"-{signal}", *pids)
+        for name in ("STOP", "KILL"):
+            self.signal(name, pattern)
+
+    def signal(self, name: str, pattern: str) -> None:
+        """Send a signal to all processes whose command line matches."""
+        self.run("kill", f"-{name}", *self.run("pgrep", "-f", pattern).split())
 
     @property
     def mac(self) -> str:
@@ -94,9 +97,9 @@ class Machine:
         """Return the name of the bridge's port that one of its cards is connected to."""
         return f"{card}-{self.pid}"
 
-    def freeze(self, program: str) -> None:
-        """Freeze a program: the kernel still accepts its connections, but nothing is answered."""
-        self.run("bash", "-c", f"kill -STOP $(pgrep -x {program})")
+    def freeze(self, pattern: str) -> None:
+        """Freeze all processes that match: the kernel still accepts connections, but nothing is answered."""
+        self.signal("STOP", pattern)
 
     def start_haproxy(self) -> None:
         """Start haproxy as its unit does, but for fewer clients and with less grace.
@@ -157,7 +160,7 @@ def machine(
     folder = folder / which.name
     _lay_out(folder, files)
     # Each machine dies with the thread that made it, so that a killed test run leaves none behind.
-    isolated = [*MORTAL, "unshare", "--uts", *ISOLATED]
+    isolated = [*MORTAL, "unshare", *ISOLATED]
     command = [*isolated, "bash", "-c", INSIDE, "bash", str(folder), which.name]
     with subprocess.Popen(command, stdout=subprocess.PIPE, env={"PATH": SBIN}) as process:
         assert process.stdout

@@ -199,7 +199,7 @@ CHANGES = {
             **each(everywhere("Corefile"), swapped(*PEER, "192.168.111.22 okd-master-1 okd-master-1.okd.lab.test")),
             "okd-control-plane-haproxy.cfg": swapped(
                 *PEER,
-                "server okd-master-1 192.168.111.22:6443 weight 1 verify none check check-ssl inter 5s fall 3 rise 1",
+                "server okd-master-1 192.168.111.22:6443",
             ),
         },
     ),
