@@ -100,12 +100,23 @@ def _effects(label: str) -> tuple[str, str]:
     return "yes" if plan else "payload" if payload else "ignored", "yes" if files else "-"
 
 
+def intents(label: str) -> tuple[Intent, Intent]:
+    """Return the intent of a row's example, after that of its base; the example must be valid."""
+    base, example = (_written(values) for values in (BESIDE.get(label, {}), EXAMPLES[label]))
+    return _intent(base), _intent(example)
+
+
 @cache
-def _planned(written: str) -> tuple[Intent, object, str]:
+def _intent(written: str) -> Intent:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "install-config.yaml")
         path.write_text(written)
-        intent, _ = with_samples(load_intent(path, {}, keyfiles_of=keyfiles_of))
+        return with_samples(load_intent(path, {}, keyfiles_of=keyfiles_of))[0]
+
+
+@cache
+def _planned(written: str) -> tuple[Intent, object, str]:
+    intent = _intent(written)
     # The plan has the topology only for the payload, and nothing reads the settings of a disabled network.
     without = intent.changed(topology={})
     if intent.provisioning.mode == DISABLED:

@@ -1,7 +1,12 @@
 """Pulumi's calls for `ProvisionerPreflight`."""
 
+from collections.abc import Iterator
+
+from base.errors import Fault
 from boot_media.base_image import DISK_SOURCE
 from boot_media.download import ensure_base
+from cluster.installed import network_faults
+from cluster.options import Phase
 from providers.provisioner_preflight.engine import check_provisioner, dotted
 from providers.provisioner_preflight.model import ProvisionerPreflightOuts, ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe
@@ -11,6 +16,10 @@ from providers.pulumi.plugin import row, warnings
 
 class ProvisionerPreflightProvider(Provider[ProvisionerPreflightSpec, ProvisionerPreflightOuts]):
     """Create and update check the provisioner and fetch the base image; read only checks and warns."""
+
+    def _faults(self, old: ProvisionerPreflightSpec | None, new: ProvisionerPreflightSpec) -> Iterator[Fault]:
+        if old and new.phase is Phase.PRODUCTION:
+            yield from network_faults(old.topology, new.topology)
 
     def _create(self, spec: ProvisionerPreflightSpec) -> tuple[str, ProvisionerPreflightOuts]:
         return "provisioner", _checked(spec)

@@ -4,7 +4,6 @@ import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from enum import Enum
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
@@ -63,8 +62,9 @@ class Provider(ResourceProvider, Generic[S, O]):
             faults = list(self._faults(self.known_spec(_olds), spec))
         except ValidationError as error:
             faults = shape_faults(error, self.spec)
-        failures = [_failure(fault) for fault in faults]
-        return CheckResult(news, [failure for failure in failures if failure.property not in unknown])
+        known = [fault for fault in faults if _input_of(fault) not in unknown]
+        # A failure that named a property would make Pulumi print the property's value before the reason.
+        return CheckResult(news, [CheckFailure("", str(fault)) for fault in known])
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """Leave the comparison to the Pulumi engine, so that previews show its diff of each property."""
@@ -102,7 +102,12 @@ class Provider(ResourceProvider, Generic[S, O]):
             self._delete(self._spec_of(_props), self.outs_of(_props))
 
     def _faults(self, old: S | None, new: S) -> Iterator[Fault]:
-        """Yield the faults of `new`; `where` begins with an input's name. `old`: the inputs in the state, if any."""
+        """Yield the faults of `new`; one whose `where` begins with an input that a preview cannot know is left out.
+
+        Args:
+            old: The inputs in the state, if any.
+            new: The inputs of this run.
+        """
         yield from ()
 
     def _plan(self, old: S, outs: O, new: S) -> None:
@@ -232,11 +237,8 @@ def _bare(props: Props) -> Props:
     return {key: value for key, value in props.items() if key != "__provider" and value is not None}
 
 
-def _failure(fault: Fault) -> CheckFailure:
-    """Report a fault at its input; the reason holds the rest of its place."""
-    key = re.split(r"[.\[]", fault.where, maxsplit=1)[0]
-    rest = fault.where.removeprefix(key).removeprefix(".")
-    return CheckFailure(key, str(replace(fault, where=rest)))
+def _input_of(fault: Fault) -> str:
+    return re.split(r"[.\[]", fault.where, maxsplit=1)[0]
 
 
 def _is_unknown(value: object) -> bool:

@@ -10,7 +10,9 @@ from typing import Any
 from base.clock import Clock, Wait
 from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
 from base.progress import Progress, Report, with_time_left
+from cluster.installed import CERTIFICATES, NODES, fixed
 from cluster.options import Phase
+from cluster.values.balancer import Balancer
 from providers.vip_handoff.checks import Checks
 from providers.vip_handoff.model import (
     HOLDING,
@@ -27,19 +29,30 @@ HEARTBEAT_S = 5.0
 NOT_ASKED = "not asked: no kubeconfig"
 
 
-def phase_faults(old: Phase | None, new: VipHandoffSpec) -> Iterator[Fault]:
-    """Yield a fault if the phase goes backwards, or begins with production.
+def input_faults(old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fault]:
+    """Yield a fault if the phase goes backwards, or begins with production, or if an installed cluster would change.
 
     Args:
-        old: Phase in the state; None for a new stack.
+        old: Inputs in the state; None for a new stack.
         new: Inputs of this run.
     """
-    if old is Phase.PRODUCTION and new.phase is Phase.BOOTSTRAP:
-        what = "a cluster in production cannot go back to bootstrap"
-        yield Fault("phase", what, "set it to production again")
-    if old is None and new.phase is Phase.PRODUCTION and not new.import_production:
-        fix = "start with phase bootstrap, or (its state was lost) set import_production"
-        yield Fault("phase", "the stack is empty", fix)
+    if new.phase is Phase.BOOTSTRAP:
+        if old and old.phase is Phase.PRODUCTION:
+            what = "a cluster in production cannot go back to bootstrap"
+            yield Fault("phase", what, "set it to production again")
+    elif old:
+        bare = "platform.baremetal"
+        yield from fixed("<metadata.name>.<baseDomain>", old.domain, new.domain, CERTIFICATES)
+        yield from fixed(f"{bare}.apiVIPs", ", ".join(old.vips), ", ".join(new.vips), NODES)
+        yield from fixed(f"{bare}.loadBalancer.type", _kind(old.balancer), _kind(new.balancer), NODES)
+    elif not new.import_production:
+        what = "the stack is empty, or has a cluster of another metadata.name"
+        fix = "start an empty stack with phase bootstrap; write a changed name as it was; set import_production"
+        yield Fault("phase", what, f"{fix} if the state was lost")
+
+
+def _kind(balancer: Balancer) -> str:
+    return "UserManaged" if balancer is Balancer.SITE else "OpenShiftManagedDefault"
 
 
 @dataclass

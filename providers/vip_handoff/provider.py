@@ -16,7 +16,7 @@ from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
 from providers.vip_handoff.adapters import LibvirtGuest, LocalClusterProbe, measuring
 from providers.vip_handoff.checks import known_vip_holder
-from providers.vip_handoff.engine import HandoffEngine, phase_faults
+from providers.vip_handoff.engine import HandoffEngine, input_faults
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from providers.vip_handoff.okd import Okd
 from wires.api.api import Api
@@ -29,7 +29,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
     """Create proves the VIPs' holder, update moves the VIPs once in phase `production`, read probes the holder."""
 
     def _faults(self, old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fault]:
-        yield from phase_faults(old.phase if old else None, new)
+        yield from input_faults(old, new)
 
     def _create(self, spec: VipHandoffSpec) -> tuple[str, VipHandoffOuts]:
         return ",".join(spec.vips), _reached(spec.phase, VipHandoffOuts(), spec)

@@ -133,7 +133,7 @@ class Checks(mocks.Mocks):
         provider = PROVIDERS.get(args.typ.rsplit(":", 1)[1])
         if provider:
             checked = provider().check(self.olds.get(args.name, {}), _open(args.inputs))
-            self.refused += [f"{args.name}: {failure.property}: {failure.reason}" for failure in checked.failures]
+            self.refused += [f"{args.name}: {failure.reason}" for failure in checked.failures]
         return f"{args.name}-id", {
             **args.inputs,
             "uuid": f"uuid-of-{args.name}",

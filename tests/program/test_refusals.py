@@ -65,9 +65,62 @@ def test_a_return_to_bootstrap_is_refused_by_a_check() -> None:
 def test_production_on_an_empty_stack_is_refused_by_a_check() -> None:
     (refused,) = run(phase="production").refused
     assert refused == (
-        f"{HANDOFF}: phase: the stack is empty. "
-        "Fix: start with phase bootstrap, or (its state was lost) set import_production"
+        f"{HANDOFF}: phase: the stack is empty, or has a cluster of another metadata.name. "
+        "Fix: start an empty stack with phase bootstrap; write a changed name as it was; "
+        "set import_production if the state was lost"
     )
+
+
+@pytest.mark.parametrize("before", ["bootstrap", "production"])
+@pytest.mark.parametrize(
+    ("change", "lines"),
+    [
+        pytest.param(
+            lambda c: bare(c).update(apiVIPs=["192.168.111.6"]),
+            ["okd-api: platform.baremetal.apiVIPs: 192.168.111.6, but the cluster was installed with 192.168.111.5"],
+            id="D2-VIP-api",
+        ),
+        pytest.param(
+            lambda c: c.update(baseDomain="other.test"),
+            ["okd-api: <metadata.name>.<baseDomain>: okd.other.test, but the cluster was installed with okd.lab"],
+            id="D2-VIP-domain",
+        ),
+        pytest.param(
+            lambda c: bare(c).update(loadBalancer={"type": "UserManaged"}),
+            ["okd-api: platform.baremetal.loadBalancer.type: UserManaged, but the cluster was installed with "],
+            id="balancer",
+        ),
+        pytest.param(
+            lambda c: c["networking"].update(serviceNetwork=["172.31.0.0/16"]),
+            ['okd-preflight: networking.serviceNetwork: ["172.31.0.0/16"], but the cluster was installed with '],
+            id="services",
+        ),
+        pytest.param(lambda c: bare(c).update(additionalNTPServers=["192.168.111.9"]), [], id="time-servers"),
+    ],
+)
+def test_production_keeps_what_the_nodes_have(
+    before: str, change: Change, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    previous = run(phase=before, import_production=True)
+    go_to(tmp_path, monkeypatch, change)
+    refused = run(previous, phase="production").refused
+    assert [line[: len(start)] for line, start in zip(refused, lines, strict=True)] == lines
+
+
+def test_production_keeps_its_ingress_vip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    previous = run(phase="production", import_production=True)
+    go_to(tmp_path, monkeypatch, lambda c: bare(c).update(ingressVIPs=["192.168.111.7"]))
+    (refused,) = run(previous, phase="production").refused
+    assert refused == (
+        "okd-ingress: platform.baremetal.ingressVIPs: 192.168.111.7, but the cluster was installed with "
+        "192.168.111.4: every node has it, and `up` writes to no installed node. Fix: write 192.168.111.4 again"
+    )
+
+
+def test_bootstrap_may_change_what_no_node_has_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    previous = run()
+    go_to(tmp_path, monkeypatch, lambda c: bare(c).update(apiVIPs=["192.168.111.6"]))
+    assert run(previous).refused == []
 
 
 def test_a_lost_state_can_be_imported() -> None:

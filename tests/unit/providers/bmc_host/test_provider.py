@@ -18,6 +18,7 @@ from testing import plans
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, serial_of, uuid_of
 from testing.plan_files import Files
+from testing.refusals import refusals
 from wires.redfish.client.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
@@ -108,9 +109,9 @@ class TestCheck:
         ],
     )
     def test_check_needs_no_bmc(self, change: dict[str, object], failing: list[str]) -> None:
-        failures = BmcHostProvider().check({}, {**PROPS, **change}).failures or []
-        assert [failure.property for failure in failures] == failing
-        assert all("\n" not in failure.reason and "hidden" not in failure.reason for failure in failures)
+        refused = refusals(BmcHostProvider().check({}, {**PROPS, **change}))
+        assert [key for key, _ in refused] == failing
+        assert all("\n" not in reason and "hidden" not in reason for _, reason in refused)
 
     @pytest.mark.parametrize(
         ("address", "place"),
@@ -122,10 +123,10 @@ class TestCheck:
     )
     def test_a_missing_consent_names_the_command_and_where_to_find_the_uuid(self, address: str, place: str) -> None:
         news = {**PROPS, "bmc": {**BMC, "address": address}, "consent": ""}
-        failure = (BmcHostProvider().check({}, news).failures or [])[-1]
+        refused = refusals(BmcHostProvider().check({}, news))[-1]
         command = f"pulumi config set --path 'consent.{HOST}' <UUID>"
         source = f"UUID or serial as the BMC reports it (GET {place}, or the sticker)"
-        assert (failure.property, failure.reason) == (
+        assert refused == (
             "consent",
             f"{MISSING}. Fix: run `{command}`, with its {source}",
         )

@@ -11,6 +11,7 @@ from providers.host_provisioning import records
 from providers.host_provisioning.model import Approval, InstallationRecord
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.records import InstallationPlan, InstalledHost
+from testing.refusals import refusals
 from tests.unit.providers.host_provisioning.specs import AT, BOARD, ROLE, host, of_hosts, outs, record, spec
 
 UNKNOWN = pulumi.output.UNKNOWN
@@ -18,7 +19,7 @@ UNKNOWN = pulumi.output.UNKNOWN
 
 def failures(news: dict[str, Any], olds: dict[str, Any] | None = None) -> list[tuple[str, str]]:
     answer = HostProvisioningProvider().check(olds or {}, {**ROLE, **news})
-    return [(failure.property, failure.reason) for failure in answer.failures or []]
+    return refusals(answer)
 
 
 @pytest.mark.parametrize(

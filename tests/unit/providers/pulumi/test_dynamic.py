@@ -15,6 +15,7 @@ from base.spec import INPUT_ONLY, REPLACES, Outs, Spec
 from providers.bootstrap_vm.provider import BootstrapVmProvider
 from providers.pulumi.dynamic import Props, Provider, inputs_of
 from providers.vip_held.provider import VipHeldProvider
+from testing.refusals import refusals
 
 UNKNOWN = pulumi.output.UNKNOWN
 Failures = list[tuple[str, str]]
@@ -85,7 +86,7 @@ def outs_of(answer: Any) -> dict[str, Any]:
 def failures(news: Props, olds: Props | None = None) -> Failures:
     answer = Things().check(olds or {}, news)
     assert answer.inputs is news
-    return [(failure.property, failure.reason) for failure in answer.failures or []]
+    return refusals(answer)
 
 
 class TestInputs:

@@ -7,6 +7,7 @@ import pytest
 from base.errors import AssetError
 from providers.rendered_asset.model import RenderedAssetSpec
 from providers.rendered_asset.provider import RenderedAssetProvider
+from testing.refusals import refusals
 
 SCRIPT = {"path": "/usr/local/bin/x.sh", "mode": "0755", "reader": "bash", "text": "echo x\n"}
 SHA256 = "641da915aff92d2166ad038a3cf184f73b47a8b3f5a508bad472ec531d8423a7"
@@ -36,8 +37,7 @@ def test_a_file_that_its_reader_refuses_ends_the_run(step: str) -> None:
     ],
 )
 def test_malformed_inputs_are_refused_first(change: dict[str, Any], key: str) -> None:
-    failures = RenderedAssetProvider().check({}, {**SCRIPT, **change}).failures
-    assert {failure.property for failure in failures} == {key}
+    assert {name for name, _ in refusals(RenderedAssetProvider().check({}, {**SCRIPT, **change}))} == {key}
 
 
 def test_the_text_of_a_file_is_never_printed() -> None:

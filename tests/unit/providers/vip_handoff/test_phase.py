@@ -6,6 +6,7 @@ import pulumi
 import pytest
 
 from providers.vip_handoff.provider import VipHandoffProvider
+from testing.refusals import refusals
 
 BACK = "a cluster in production cannot go back to bootstrap"
 EMPTY = "the stack is empty"
@@ -50,10 +51,10 @@ def test_the_phase_starts_at_bootstrap_and_never_returns(
     olds: dict[str, Any], news: dict[str, Any], why: str
 ) -> None:
     state = {**SPEC, **olds} if "phase" in olds else olds
-    failures = VipHandoffProvider().check(state, {**SPEC, **news}).failures
-    assert bool(failures) == bool(why)
+    refused = refusals(VipHandoffProvider().check(state, {**SPEC, **news}))
+    assert bool(refused) == bool(why)
     if why:
-        (failure,) = failures
-        assert failure.property == "phase"
-        assert why in failure.reason
-        assert "\n" not in failure.reason
+        ((key, reason),) = refused
+        assert key == "phase"
+        assert why in reason
+        assert "\n" not in reason
