@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass, field
 from typing import ClassVar, Protocol
+from urllib.parse import urlsplit
 
 from base.clock import Clock
 from base.errors import BmcError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
+from cluster.values.address import parse_address
 from wires.redfish.bmc import CD, HDD, HTTP, PXE, BmcClient
 from wires.redfish.steps import Steps, Waits
 
@@ -132,6 +134,9 @@ class VirtualCd:
         """See `BootProcedure`."""
         what = f"the BMC never fetched the boot ISO from {_server(url)} within {within_s:,.0f} s: {why}"
         fix = "let it reach that address (media.address, media.port, or media.url): look for a firewall or a route"
+        own, other = _family(self.bmc.url), _family(url)
+        if own and other and own != other:
+            fix = f"if it has no IPv{other}, name this machine's IPv{own} address in media.address; else {fix}"
         return Fault(self.bmc.url, what, fix)
 
     def _insert(self, steps: Steps, url: str) -> Waits:
@@ -254,6 +259,12 @@ class HttpBoot(_Fetching):
 
 def _error(fault: Fault) -> ProvisioningError:
     return ProvisioningError(fault.what, where=fault.where, fix=fault.fix)
+
+
+def _family(url: str) -> int | None:
+    """Return the IP version of a URL's address; None if it has a name."""
+    address = parse_address(urlsplit(url).hostname or "")
+    return address.version if address else None
 
 
 def _server(url: str) -> str:
