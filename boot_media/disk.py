@@ -21,16 +21,36 @@ docs/adr/0032-the-disk-is-chosen-on-the-live-system.md has what differs from the
 from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
+from typing import Any
 
 Hints = Mapping[str, str]
 """The `rootDeviceHints` that are given, as text, by their names in the install-config."""
 
-CHOSEN, REFUSED = "chosen", "refused"
-"""The first word of the report that the script sends."""
+SCRIPT_NAME = "disk.sh"
+CHOSEN, REFUSED, FAILED = "chosen", "refused", "failed"
+"""The first word of the report that the script sends: of the disk, or of coreos-installer."""
 LONGEST_REPORT = 16_000
 """Bytes of a report; the script cuts the rest."""
 NO_HINT = "no hint (/dev/sda, else the smallest disk of at least 4 GiB)"
-SCRIPT = Path(__file__).with_name("disk.sh").read_text()
+AFTER_INSTALLER = f"[Service]\nExecStopPost=-/usr/local/bin/pre-install-{SCRIPT_NAME} ended\n"
+"""Drop-in of coreos-installer.service: the script runs once more, to send why coreos-installer failed, if it did.
+
+coreos-installer 0.27 puts a `--pre-install` script at that path (src/live/customize.rs). `OnFailure=` would come too
+late: with emergency.target, systemd stops the network and whatever else needs sysinit.target.
+"""
+LIVE_CONFIG: dict[str, Any] = {
+    "ignition": {"version": "3.0.0"},
+    "systemd": {
+        "units": [
+            {
+                "name": "coreos-installer.service",
+                "dropins": [{"name": "okd-baremetal.conf", "contents": AFTER_INSTALLER}],
+            }
+        ]
+    },
+}
+"""Ignition config of the live system, beside what coreos-installer puts there."""
+SCRIPT = Path(__file__).with_name(SCRIPT_NAME).read_text()
 
 
 def disk_script(hints: Hints, report_url: str) -> str:

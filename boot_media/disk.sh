@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # Choose the disk that this host is installed to. Runs on the live system before coreos-installer, which reads its
 # device from the file that this writes. If no disk fits, say the hints and every candidate, and exit 1: the unit of
-# coreos-installer requires this one, so it does not run then, and nothing is wiped.
+# coreos-installer requires this one, so it does not run then, and nothing is wiped. With the argument `ended`, it runs
+# after coreos-installer: if that has failed, it sends what that said last.
 # boot_media/disk.py names the sources of the rules, and puts in front of this text: `wanted`, the hints by name;
-# `hints`, the same in words; `url`, to which the report goes, or nothing. Needs bash, coreutils, lsblk, udevadm, curl.
-# shellcheck disable=SC2154  # those three
+# `hints`, the same in words; `url`, to which the report goes, or nothing. Needs bash, coreutils, lsblk, udevadm, curl;
+# journalctl, systemctl and systemd's SERVICE_RESULT after a failure.
+# shellcheck disable=SC2154  # those three, and SERVICE_RESULT
 set -euo pipefail
 export LC_ALL=C # sizes and names are compared as bytes
 NAMES=(deviceName minSizeGigabytes rotational model vendor serialNumber wwn wwnWithExtension wwnVendorExtension hctl)
@@ -136,6 +138,19 @@ send() {
     done
 }
 
+# Send the last lines of coreos-installer, after the report of the disk, if that is still under way. USAGE: send_failure
+send_failure() {
+    local said
+    systemctl kill "${0##*/}.service" || true
+    journalctl --sync || true
+    said=$(journalctl --boot --output cat --lines 50 _SYSTEMD_UNIT=coreos-installer.service | tail --bytes 15000)
+    send "failed ${said:-nothing was said: $SERVICE_RESULT}"
+}
+
+if [[ ${1:-} == ended ]]; then
+    [[ $SERVICE_RESULT == success ]] || send_failure
+    exit 0
+fi
 udevadm settle || true
 for attempt in {1..10}; do # a controller may show its disks late: ironic waits for them as long
     find_disk

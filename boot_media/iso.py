@@ -23,7 +23,7 @@ from base.errors import BootMediaError
 from base.files import replaced, write_private
 from base.memory import in_memory, path_of
 from boot_media.architecture import another_architecture, architecture_of
-from boot_media.disk import Hints, disk_script
+from boot_media.disk import LIVE_CONFIG, SCRIPT_NAME, Hints, disk_script
 from boot_media.netboot import LiveFiles, live_files
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.values.architecture import Architecture
@@ -112,6 +112,7 @@ class IsoMaker:
                 raise BootMediaError(what, where=str(base), fix="free room there") from None
             folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="okd-baremetal-"))  # mode 0700
             self._power_off = _private(folder, "poweroff.sh", POWER_OFF)
+            self._live_config = _private(folder, "live.ign", json.dumps(LIVE_CONFIG))
             self._offset, length = self._embed_area()
             self._free = os.pread(self._work.fileno(), length, self._offset)
             self._patches(TRIAL, {}, disk_script({}, ""))
@@ -146,7 +147,8 @@ class IsoMaker:
             keyfiles: NetworkManager's, text by file name, for the live and the installed system. Secrets, on disk
                 only while the tool runs, because it takes their names from files.
             hints: What the disk to wipe must have.
-            report_url: URL to which the host sends the disk that it chose, or why it chose none; empty for none.
+            report_url: URL to which the host sends the disk that it chose, or why it chose none, or what
+                coreos-installer said when it failed; empty for none.
             over_network: Whether the host boots the files inside the ISO from the network.
 
         Raises:
@@ -167,8 +169,9 @@ class IsoMaker:
                 config = undo.enter_context(in_memory(ignition))
                 folder = undo.enter_context(tempfile.TemporaryDirectory(dir=self._power_off.parent))
                 # The unit that runs the first script has the name of its file.
-                command: list[str | Path] = ["customize", "--pre-install", _private(folder, "disk.sh", choose_disk)]
-                command += ["--post-install", self._power_off, "--dest-ignition", path_of(config)]
+                command: list[str | Path] = ["customize", "--pre-install", _private(folder, SCRIPT_NAME, choose_disk)]
+                command += ["--post-install", self._power_off, "--live-ignition", self._live_config]
+                command += ["--dest-ignition", path_of(config)]
                 for name, text in keyfiles.items():
                     command += ["--network-keyfile", _private(folder, name, text)]
                 self._run("iso", *command, open_files=[config])

@@ -21,6 +21,9 @@ PROGRAMS = {
         while [[ $1 != --data-binary ]]; do shift; done
         echo >>calls; number=$(wc -l <calls); ((number > $(<deaf))) && printf %s "$2" >report""",
     "sleep": "echo $1 >>slept",
+    "journalctl": """[[ $* != --sync ]] || exit 1
+        [[ "$*" == "--boot --output cat --lines 50 _SYSTEMD_UNIT=coreos-installer.service" ]] && cat journal""",
+    "systemctl": 'echo "$*" >>systemctl.calls',
 }
 
 
@@ -81,6 +84,7 @@ def write_script(
     late: Mapping[int, Sequence[Device]] | None = None,
     deaf: int = 0,
     attempts: int = 10,
+    journal: str = "",
 ) -> None:
     """Write the script and what it runs and reads.
 
@@ -93,6 +97,7 @@ def write_script(
         late: What lsblk lists instead, from that attempt on.
         deaf: Number of attempts that do not reach the provisioner.
         attempts: How often the script lists the disks before it refuses.
+        journal: What coreos-installer has said.
     """
     for name in ("bin", "udev", "links", "installer.d"):
         (folder / name).mkdir()
@@ -102,6 +107,7 @@ def write_script(
         (folder / "bin" / name).write_text(f"#!/bin/bash\n{text}\n")
         (folder / "bin" / name).chmod(0o755)
     (folder / "deaf").write_text(f"{deaf}\n")
+    (folder / "journal").write_text(journal)
     (folder / "lsblk.out").write_text("".join(device.line for device in devices))
     for attempt, listed in (late or {}).items():
         (folder / f"lsblk.{attempt}").write_text("".join(device.line for device in listed))
@@ -118,11 +124,23 @@ def write_script(
     (folder / "disk.sh").write_text(script)
 
 
-def run_script(folder: Path, devices: Sequence[Device], hints: Hints, **options: Any) -> Run:
-    """Run the script to its end, also what it leaves in the background; the arguments are those of `write_script`."""
+def run_script(
+    folder: Path, devices: Sequence[Device], hints: Hints, *words: str, result: str = "exit-code", **options: Any
+) -> Run:
+    """Run the script to its end, also what it leaves in the background.
+
+    Args:
+        words: The script's arguments.
+        result: What systemd says of coreos-installer after it. All others are those of `write_script`.
+    """
     write_script(folder, devices, hints, **options)
     done = subprocess.run(
-        ["bash", "disk.sh"], cwd=folder, env=environment(folder), capture_output=True, text=True, check=False
+        ["bash", "disk.sh", *words],
+        cwd=folder,
+        env={**environment(folder), "SERVICE_RESULT": result},
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert done.stderr == ""
     settings = {path.name: path.read_text() for path in (folder / "installer.d").iterdir()}
@@ -144,7 +162,7 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def _read(path: Path) -> str:
-    return path.read_text() if path.exists() else ""
+    return path.read_text(errors="surrogateescape") if path.exists() else ""
 
 
 def _quoted(value: str) -> str:

@@ -27,9 +27,10 @@ from functools import partial
 from base.clock import Clock
 from base.errors import BmcIdentityError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
 from base.progress import Progress, Report
-from boot_media.disk import CHOSEN, REFUSED
+from boot_media.disk import CHOSEN, FAILED, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
+from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
 from wires.redfish.bmc import CD, HDD, ONCE, SPELLINGS, BmcClient, Power
 from wires.redfish.boot.mode import SLOW, BootMode, SecureBootProof
 from wires.redfish.client.masking import shown
@@ -42,7 +43,6 @@ POST_SHARE = 0.5
 Dell's best practices for the Lifecycle Controller: POST takes 10 s per GB where memory is tested, a minute per RAID
 controller, 10 s per card. Half of the default is 1800 s, ironic's deploy_callback_timeout for its own live system.
 """
-UNSEEN_S = 60.0  # a host that fetched the ISO after power-on and is Off this much later has booted and finished
 TOO_LATE = (
     "look at the server's console; if it was still at work, raise deadlines.host_s, in which each start of its "
     "firmware counts; then run `pulumi up` again"
@@ -100,25 +100,6 @@ class _PowerOnRequest:
     at: float = math.inf
     bytes_before: int = 0
     """Bytes of the ISO that were read before it."""
-
-
-@dataclass
-class _RunningHost:
-    """What a host that was running when this run began has shown: an installed system, or a live one."""
-
-    adapters: Adapters
-    url: str
-    check_missing: Callable[[], str]
-    is_up: bool = False
-    is_live: bool = False
-    _off_since: float = math.inf
-
-    def is_known(self) -> bool:
-        """Read the host; return whether it is up, live, or has been off for `UNSEEN_S`."""
-        now, is_off = self.adapters.clock.now(), self.adapters.bmc.power() is Power.OFF
-        self._off_since = min(self._off_since, now) if is_off else math.inf
-        self.is_up, self.is_live = not self.check_missing(), not self.adapters.boot_procedure.is_unread(self.url)
-        return self.is_up or self.is_live or now - self._off_since >= UNSEEN_S
 
 
 @dataclass
@@ -195,7 +176,8 @@ class Installation:
         done both before switches the host off when it is done. Nobody knows then whether it succeeded: install again.
         """
         url = yield from self._publish(steps)
-        host = _RunningHost(self.adapters, url, self._check_missing)
+        bmc, procedure = self.adapters.bmc, self.adapters.boot_procedure
+        host = RunningHost(bmc, self.adapters.clock, partial(procedure.is_unread, url), self._check_missing)
         yield from steps.wait_until(f"an answer of {self.host.address}", host.is_known, within_s=math.inf)
         if host.is_up:
             return False
@@ -286,8 +268,8 @@ class Installation:
         if self.adapters.boot_procedure.is_stuck(url):
             return False
         word, text = self._disk_report()
-        if word == REFUSED:
-            yield from self._stop(steps, text)
+        if word in (REFUSED, FAILED):
+            yield from self._stop(steps, word, text)
         self.disk = text if word == CHOSEN else ""
         return True
 
@@ -296,13 +278,15 @@ class Installation:
         word, _, text = self.adapters.media.disk_report(self.host.name).partition(" ")
         return word, text
 
-    def _stop(self, steps: Steps, why: str) -> Waits:
-        """Switch a live system off that found no disk to install to, and say why."""
-        self._enter("stopping the installer, which found no disk")
+    def _stop(self, steps: Steps, word: str, text: str) -> Waits:
+        """Switch a live system off that has installed nothing, and say why."""
+        self._enter("stopping the installer, which installs nothing")
         yield from steps.power(Power.OFF)
         yield from self.adapters.boot_procedure.disarm(steps)
-        fix = "correct the host's rootDeviceHints, or its disks, then run `pulumi up` again"
-        raise ProvisioningError(f"nothing was wiped: {why}", where=self.adapters.bmc.url, fix=fix)
+        what, fix = f"nothing was wiped: {text}", "correct the host's rootDeviceHints, or its disks"
+        if word == FAILED:
+            what, fix = f"coreos-installer failed: {text}", "correct what it names, the disk or the boot ISO"
+        raise ProvisioningError(what, where=self.adapters.bmc.url, fix=f"{fix}, then run `pulumi up` again")
 
     def _start(self, steps: Steps, url: str) -> Waits:
         """Switch on, and wait until the host is on or has been: it may finish while its BMC is unreachable."""
@@ -327,7 +311,7 @@ class Installation:
             is_off, spent_s = bmc.power() is Power.OFF, clock.now() - started_at
             if (is_off or spent_s >= self.post_s) and procedure.is_unread(url):
                 raise self._never_fetched(url, spent_s, is_off=is_off)
-            if self._disk_report()[0] == REFUSED or procedure.is_stuck(url):
+            if self._disk_report()[0] in (REFUSED, FAILED) or procedure.is_stuck(url):
                 return True
             proof.check(last=is_off)
             return is_off

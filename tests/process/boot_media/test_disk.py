@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from boot_media.disk import LONGEST_REPORT, Hints, disk_script
-from testing.live_disks import Device, environment, run_script, write_script
+from testing.live_disks import URL, Device, environment, run_script, write_script
 from tests.process.boot_media.disk_oracle import GIB, chosen
 
 SATA = Device(
@@ -249,6 +249,31 @@ def test_a_long_report_is_cut_to_what_the_provisioner_takes(tmp_path: Path) -> N
     devices = [replace(SATA, number=(8, 16 * index), kname=f"sd{index}") for index in range(90)]
     run = run_script(tmp_path, devices, {"hctl": "9:9:9:9"}, attempts=1)
     assert len(run.report) == LONGEST_REPORT < len(run.console)
+
+
+def test_a_failure_of_coreos_installer_is_sent_with_its_last_words(tmp_path: Path) -> None:
+    """ISO-WORD. The report of the disk, which may still be under way, must not come after it."""
+    run = run_script(tmp_path, (SATA,), {"deviceName": "/dev/sda"}, "ended", journal="Error: no\n\nCaused by: x\n")
+    assert (run.code, run.report, run.settings, run.console) == (0, "failed Error: no\n\nCaused by: x", "", "")
+    assert (tmp_path / "systemctl.calls").read_text() == "kill disk.sh.service\n"
+
+
+@pytest.mark.parametrize(("result", "url"), [("success", URL), ("exit-code", "")], ids=["done", "no-provisioner"])
+def test_nothing_is_sent_after_a_success_nor_without_a_provisioner(result: str, url: str, tmp_path: Path) -> None:
+    run = run_script(tmp_path, (SATA,), {"deviceName": "/dev/sdz"}, "ended", journal="x\n", url=url, result=result)
+    assert (run.code, run.calls, run.report) == (0, 0, "")
+
+
+def test_an_installer_that_said_nothing_has_failed_all_the_same(tmp_path: Path) -> None:
+    run = run_script(tmp_path, (SATA,), {}, "ended", result="oom-kill")
+    assert run.report == "failed nothing was said: oom-kill"
+
+
+def test_the_end_of_long_last_words_is_sent(tmp_path: Path) -> None:
+    run = run_script(tmp_path, (SATA,), {}, "ended", journal="ä" * 20_000 + "the end\n")
+    assert run.report.startswith("failed ")
+    assert run.report.endswith("the end")
+    assert 14_900 <= len(run.report.encode(errors="surrogateescape")) <= LONGEST_REPORT
 
 
 @pytest.mark.parametrize("program", ["lsblk", "sort"])

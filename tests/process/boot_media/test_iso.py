@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import json
 import os
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -11,10 +12,13 @@ from pathlib import Path
 import pytest
 
 from base.errors import BootMediaError
-from boot_media.disk import Hints, disk_script
+from boot_media.disk import FAILED, LIVE_CONFIG, SCRIPT_NAME, Hints, disk_script
 from boot_media.iso import POWER_OFF, Iso, IsoMaker, names_boot_iso
+from boot_media.media_server import MediaServer
 from boot_media.tools import find_coreos_installer
 from cluster.values.architecture import Architecture
+from testing.ignition_validate import validate
+from testing.live_disks import run_script
 from testing.live_iso import kernel, live_iso
 
 INSTALL_VERSION = r"Fix: install coreos-installer 0\.27\.0, or run tools/coreos-installer$"
@@ -69,6 +73,7 @@ def whole(iso: Iso) -> bytes:
 def written_by_the_tool(base: Path, tool: Path, folder: Path, ignition: bytes, keyfiles: Mapping[str, str]) -> bytes:
     """Return the ISO that `coreos-installer iso customize` makes of an untouched base."""
     scripts = {"poweroff.sh": POWER_OFF.encode(), "disk.sh": disk_script(DISK, URL).encode()}
+    scripts["live.ign"] = json.dumps(LIVE_CONFIG).encode()
     files = {"dest.ign": ignition, **scripts}
     for name, content in (files | {name: text.encode() for name, text in keyfiles.items()}).items():
         (folder / name).write_bytes(content)
@@ -81,7 +86,7 @@ def written_by_the_tool(base: Path, tool: Path, folder: Path, ignition: bytes, k
         "--pre-install",
         folder / "disk.sh",
     ]
-    command += ["--post-install", folder / "poweroff.sh"]
+    command += ["--post-install", folder / "poweroff.sh", "--live-ignition", folder / "live.ign"]
     command += [word for name in keyfiles for word in ("--network-keyfile", folder / name)]
     return subprocess.run([*command, "-o", "-", base], check=True, capture_output=True).stdout
 
@@ -139,6 +144,37 @@ def test_a_boot_iso_of_a_host_is_recognized_by_its_path(text: str, *, named: boo
     assert names_boot_iso(text, "m0") is named
 
 
+def test_the_last_words_of_a_failed_installer_reach_the_provisioner(installer: Path, tmp_path: Path) -> None:
+    """ISO-WORD: what the real tool says, sent by the real script with the real curl to the real server."""
+    failed = subprocess.run(
+        [installer, "install", "--offline", tmp_path / "no-disk"], capture_output=True, text=True, check=False
+    )
+    assert failed.returncode == 1
+    with MediaServer("127.0.0.1", 0) as server:
+        url = server.report_url("cd" * 32)
+        (tmp_path / "run").mkdir()
+        run_script(tmp_path / "run", (), {}, "ended", journal=failed.stderr, url=url)
+        report = server.received_report(url)
+    assert report == f"{FAILED} {' '.join(failed.stderr.split())}"
+    assert "no-disk" in report
+
+
+def test_systemd_and_ignition_take_what_is_added_to_the_live_system(tmp_path: Path) -> None:
+    """ISO-WORD: with a unit that has of coreos-installer's own what matters here."""
+    assert validate(json.dumps(LIVE_CONFIG)) == ""
+    (changed,) = LIVE_CONFIG["systemd"]["units"]
+    dropins, script = tmp_path / f"{changed['name']}.d", f"/usr/local/bin/pre-install-{SCRIPT_NAME} ended"
+    dropins.mkdir()
+    own = "[Unit]\nOnFailure=emergency.target\n\n[Service]\nType=oneshot\nExecStart=/bin/true\n"
+    (tmp_path / changed["name"]).write_text(own)
+    (dropin,) = changed["dropins"]
+    assert script in dropin["contents"]
+    (dropins / dropin["name"]).write_text(dropin["contents"].replace(script, "/bin/true"))
+    verify = ["systemd-analyze", "verify", "--man=no", tmp_path / changed["name"]]
+    done = subprocess.run(verify, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_finished_host_turns_off_without_waiting_for_its_script(tmp_path: Path) -> None:
     asked = tmp_path / "asked"
     for name, text in {"poweroff.sh": POWER_OFF, "systemctl": f'#!/bin/sh\necho "$*" >{asked}\n'}.items():
@@ -164,7 +200,7 @@ def test_nothing_is_left_on_disk(
         with pytest.raises(BootMediaError):
             made(maker, ignition=b"no json", keyfiles=KEYFILES)
         left = [path.name for path in tmp_path.rglob("*") if path.is_file()]
-        assert left == ["poweroff.sh"], "no file remains with a secret, and the copy has no name"
+        assert sorted(left) == ["live.ign", "poweroff.sh"], "no file remains with a secret, and the copy has no name"
         assert list(base.parent.iterdir()) == [base]
     assert list(tmp_path.iterdir()) == []
 
@@ -288,7 +324,7 @@ class TestAnotherTool:
 
     def test_the_tool_gets_secrets_in_files_that_only_their_owner_can_read(self, base: Path, tmp_path: Path) -> None:
         modes = tmp_path / "modes"
-        tool = self.tool(tmp_path, f'at 5000; stat -Lc %a "${{10}}" "$(dirname "${{10}}")" "$work" >{modes}; :')
+        tool = self.tool(tmp_path, f'at 5000; stat -Lc %a "${{12}}" "$(dirname "${{12}}")" "$work" >{modes}; :')
         with IsoMaker(base, digest(base), tool) as maker:
             made(maker, keyfiles=KEYFILES)
         assert modes.read_text().split() == ["600", "700", "600"]

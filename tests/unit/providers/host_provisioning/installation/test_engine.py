@@ -475,6 +475,25 @@ def test_a_live_system_without_a_fitting_disk_is_stopped_with_its_report() -> No
     assert rig.bmc.installs == 0
 
 
+def test_what_coreos_installer_said_last_reaches_the_error() -> None:
+    """ISO-WORD: it was an hour of waiting, and `look at the server's console`."""
+    rig = Rig()
+
+    def fail(write: str) -> None:
+        if write == "On":
+            rig.bmc.install_s, rig.media.report = DEADLINE_S, "failed Error: opening /dev/sda: Read-only file system"
+
+    rig.bmc.lost, before = fail, rig.clock.now()
+    with pytest.raises(ProvisioningError) as caught:
+        rig.run()
+    assert str(caught.value) == (
+        "https://bmc/redfish/v1/Systems/1: coreos-installer failed: Error: opening /dev/sda: Read-only file system. "
+        "Fix: correct what it names, the disk or the boot ISO, then run `pulumi up` again"
+    )
+    assert rig.bmc.writes == [*INSERTED, "On", "Off", "eject"]
+    assert rig.clock.now() < before + 120
+
+
 def test_a_refusing_system_that_is_switched_off_is_not_installed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from base.errors import BmcTimeoutError, ProvisioningError
 from providers.host_provisioning.installation.boot_procedures import NetworkBoot
-from providers.host_provisioning.installation.engine import UNSEEN_S
+from providers.host_provisioning.installation.running_host import UNSEEN_S
 from testing.fakes.media import DIGEST
 from tests.unit.providers.host_provisioning.installation.rig import NAME, Rig
 from wires.redfish.bmc import Power
