@@ -110,7 +110,7 @@ bench: setup ## Measure previews; the figures belong in bench/README.md
 	$(PY) -m bench
 
 accept: setup ## Rewrite the golden files and docs/reference/support.md from the code; review that diff as behaviour
-	$(PY) -m pytest tests/unit/assets tests/program/test_reviews.py tests/e2e/test_review.py tests/e2e/test_readme.py --accept-golden -q -m golden
+	$(PY) -m pytest tests/unit/assets tests/unit/providers/machines tests/program/test_reviews.py tests/e2e/test_review.py tests/e2e/test_readme.py --accept-golden -q -m golden
 	$(PY) -m testing.support
 
 lock: setup ## Compile the requirements*.txt from their .in files

@@ -6,7 +6,15 @@ from dataclasses import asdict, replace
 
 from base import lock
 from base.clock import SYSTEM_CLOCK
-from base.errors import BmcTimeoutError, BmcTransientError, BusyError, ConfigError, Fault
+from base.errors import (
+    BmcError,
+    BmcIdentityError,
+    BmcTimeoutError,
+    BmcTransientError,
+    BusyError,
+    ConfigError,
+    Fault,
+)
 from base.progress import Progress
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from providers.bmc_host.engine import BmcHostEngine
@@ -86,10 +94,18 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         try:
             with _engine(spec, outs.identity) as engine:
                 engine.release(outs.found)
-        except (BmcTimeoutError, BmcTransientError) as error:
-            gone = f"if the BMC is gone for good, switch the server off, and run `pulumi state delete '{spec.urn}'`"
-            fix = f"check its network and power, and run this command again; {gone}"
-            raise BmcTimeoutError(error.fault.what, where=error.fault.where, fix=fix) from None
+        except BmcError as error:
+            raise _undeletable(error, spec.urn) from None
+
+
+def _undeletable(error: BmcError, urn: str) -> BmcError:
+    """Return the error of a server that cannot be given up, with the way out for a BMC that will never answer."""
+    kind = BmcTimeoutError if isinstance(error, BmcTransientError) else type(error)
+    # The host may be gone from the install-config: a fix that names another consent would not help.
+    own = "" if isinstance(error, BmcIdentityError) else error.fault.fix
+    gone = f"if its machine is gone for good, switch it off, and run `pulumi state delete '{urn}'`"
+    fix = f"{own or 'check its address, network and power, and run this command again'}; {gone}"
+    return kind(error.fault.what, where=error.fault.where, fix=fix)
 
 
 def _outs(engine: BmcHostEngine, identity: Identity, found: AsFound) -> BmcHostOuts:

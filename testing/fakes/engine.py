@@ -1,0 +1,299 @@
+"""A stand-in for Pulumi's engine and everything below the resources of servers.
+
+Real: the specs of a plan, the providers with `check`, `diff`, create, update and delete, the rules, the engines that
+drive BMCs. Stand-ins: the engine, the BMCs (`testing.fakes.bmc`), the media server, the API of the cluster.
+
+The engine's traits, from pulumi/pulumi pkg/resource/deploy (step_generator.go, step_executor.go): what others depend
+on runs first; a failure ends what depends on it and all deletions; an output of a resource that changes is unknown in
+a preview; deletions come last; a protected resource is not deleted.
+"""
+
+import asyncio
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import pulumi
+
+from assets.render import render
+from base.errors import BmcTransientError, OkdBaremetalError
+from base.spec import Spec
+from cluster.options import Phase
+from cluster.plan import ClusterPlan, Role
+from cluster.plan.model import Server
+from providers.bmc_host.model import BmcHostSpec
+from providers.bmc_host.provider import BmcHostProvider
+from providers.host_provisioning.etcd_guard import DEGRADED, MEMBERS
+from providers.host_provisioning.installation.engine import Installation, Target
+from providers.host_provisioning.joining.nodes import NODE_LIST
+from providers.host_provisioning.model import HostProvisioningSpec
+from providers.host_provisioning.provider import HostProvisioningProvider
+from providers.machines.model import MachinesSpec
+from providers.machines.provider import MachinesProvider
+from providers.pulumi.dynamic import Props, Provider, inputs_of
+from testing import plans
+from testing.fakes.bmc import FakeBmc
+from testing.fakes.clock import FakeClock
+from testing.fakes.media import FakeMedia
+from wires.api.resources import ETCD
+from wires.redfish.bmc import Identity, Power
+from wires.redfish.client.access import BmcAccess
+from wires.redfish.steps import run_steps
+
+Key = tuple[str, str, str]
+"""Kind, parent and name: what a URN is made of."""
+UNKNOWN = pulumi.output.UNKNOWN
+PROVIDERS: dict[str, type[Provider[Any, Any]]] = {
+    "Machines": MachinesProvider,
+    "BmcHost": BmcHostProvider,
+    "HostProvisioning": HostProvisioningProvider,
+}
+
+
+def identity_of(serial: str) -> Identity:
+    """Return the identity of a machine."""
+    return Identity(str(uuid.uuid5(uuid.NAMESPACE_DNS, serial)), serial)
+
+
+class DeadBmc:
+    """A BMC that does not answer."""
+
+    url = "https://dead"
+
+    def __getattr__(self, name: str) -> Any:
+        raise BmcTransientError("connection refused", where=self.url, undone=True)
+
+    def close(self) -> None:
+        """Do nothing."""
+
+
+@dataclass
+class Site:
+    """The machines, the addresses of their BMCs, and the API of the cluster."""
+
+    clock: FakeClock = field(default_factory=FakeClock)
+    media: FakeMedia = field(default_factory=lambda: FakeMedia(makes=0))
+    machines: dict[str, FakeBmc] = field(default_factory=dict)
+    """By serial."""
+    behind: dict[str, str] = field(default_factory=dict)
+    """By address of a BMC, the serial of its machine; one that is missing does not answer."""
+    members: set[str] = field(default_factory=set)
+    """Addresses of etcd's members."""
+    asked: list[str] = field(default_factory=list)
+    """The hosts about which the API was asked."""
+
+    def add(self, serial: str, address: str) -> FakeBmc:
+        """Add a machine behind a BMC's address."""
+        bmc = FakeBmc(self.clock, machine=identity_of(serial), url=f"https://{serial}", read_by_bmc=self.media.fetch)
+        self.machines[serial], self.behind[address] = bmc, serial
+        return bmc
+
+    def bmc_at(self, access: BmcAccess, _: object) -> FakeBmc | DeadBmc:
+        """Return the BMC at an address."""
+        serial = self.behind.get(access.address)
+        return self.machines[serial] if serial else DeadBmc()
+
+    def missing(self, target: Target) -> str | None:
+        """Return what an installed host lacks to be up."""
+        return None if any(bmc.is_up() for bmc in self.machines.values() if _is(bmc, target.uuid)) else "no answer"
+
+    def get(self, _: str, path: str, model: Any) -> Any:
+        """Answer for the API of the cluster: an etcd whose other members all answer."""
+        if path.startswith(NODE_LIST):
+            self.asked.append(path.rpartition("/")[2])
+            return None
+        degraded = {"status": {"conditions": [{"type": DEGRADED, "status": "False"}]}}
+        if path == MEMBERS and not self.members:
+            return None
+        members = {"data": {str(number): address for number, address in enumerate(sorted(self.members))}}
+        return model.model_validate({MEMBERS: members, ETCD: degraded}[path])
+
+    def writes(self) -> dict[str, list[str]]:
+        """Return what was written to each machine's BMC, by serial."""
+        return {serial: list(bmc.writes) for serial, bmc in self.machines.items() if bmc.writes}
+
+    def settle(self) -> None:
+        """Let every machine end what it does, and forget the requests so far."""
+        self.clock.sleep(3600)
+        for bmc in self.machines.values():
+            bmc.power()
+            bmc.writes.clear()
+
+    def installed(self) -> dict[str, int]:
+        """Return how often each machine was installed, by serial."""
+        return {serial: bmc.installs for serial, bmc in self.machines.items() if bmc.installs}
+
+    def is_on(self, serial: str) -> bool:
+        """Return whether a machine runs."""
+        return self.machines[serial].power() is Power.ON
+
+
+def _is(bmc: FakeBmc, name: str) -> bool:
+    return bmc.machine.answers_to(name)
+
+
+def _install_all(installations: Mapping[str, Installation], *, clock: FakeClock) -> dict[str, OkdBaremetalError]:
+    failed = dict[str, OkdBaremetalError]()
+    for host, installation in installations.items():
+        try:
+            run_steps(installation.run(), clock)
+        except OkdBaremetalError as error:
+            failed[host] = error
+    return failed
+
+
+@contextmanager
+def replaced_below(site: Site) -> Iterator[None]:
+    """Put the stand-ins of a site in the place of what the providers use."""
+    provision = "providers.host_provisioning.provision"
+    composition = "providers.host_provisioning.composition"
+    places = {
+        "wires.redfish.sushy_bmc.SushyBmc": site.bmc_at,
+        "base.lock.held": lambda *_, **__: nullcontext(),
+        **{
+            f"{module}.SYSTEM_CLOCK": site.clock
+            for module in ("providers.machines.provider", "providers.bmc_host.provider", provision, composition)
+        },
+        f"{provision}.read_kubeconfig": lambda _: object(),
+        f"{provision}.KubeApi.by": lambda *_: site,
+        f"{provision}.IsoMedia": lambda *_: nullcontext(site.media),
+        f"{provision}.install_all": _install_all,
+        f"{composition}.image_server_of": lambda _: nullcontext(),
+        f"{composition}.joining_of": lambda *_: SimpleNamespace(approved={}),
+        f"{composition}.missing_of": lambda *_: site.missing,
+    }
+    patches = [mock.patch(place, new) for place, new in places.items()]
+    try:
+        for patch in patches:
+            patch.start()
+        yield
+    finally:
+        mock.patch.stopall()
+
+
+@dataclass(frozen=True)
+class _Declared:
+    key: Key
+    provider: Provider[Any, Any]
+    spec: Spec
+    needs: tuple[Key, ...]
+    protect: bool = False
+
+
+class Stack:
+    """A stack with the servers of a cluster."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.state: dict[Key, Props] = {}
+        self.protected: set[Key] = set()
+
+    def preview(self, plan: ClusterPlan) -> list[str]:
+        """Return what a preview refuses."""
+        refused, news = list[str](), dict[Key, Props]()
+        for declared in _declared(plan):
+            props = _props(declared.spec) | self._identities(declared, news, known=False)
+            news[declared.key] = props
+            with replaced_below(self.site):
+                refused += self._refused(declared, props)
+        gone = self.state.keys() - news.keys()
+        return refused + [f"{key[2]}: protected" for key in sorted(gone & self.protected)]
+
+    def up(self, plan: ClusterPlan) -> list[str]:
+        """Update without a preview, and return the errors."""
+        errors, failed, declared_keys = list[str](), set[Key](), set[Key]()
+        with replaced_below(self.site):
+            for declared in _declared(plan):
+                declared_keys.add(declared.key)
+                if failed & {*declared.needs}:
+                    failed.add(declared.key)
+                    continue
+                props = _props(declared.spec) | self._identities(declared, self.state, known=True)
+                try:
+                    self._apply(declared, props)
+                except OkdBaremetalError as error:
+                    errors.append(str(error))
+                    failed.add(declared.key)
+            for key in [] if errors else sorted(self.state.keys() - declared_keys):
+                errors += self._delete(key)
+        return errors
+
+    def _refused(self, declared: _Declared, props: Props) -> list[str]:
+        old = self.state.get(declared.key, {})
+        failures = declared.provider.check(old, props).failures or []
+        refused = [f"{failure.property}: {failure.reason}" for failure in failures]
+        with suppress(KeyError):
+            try:
+                declared.provider.diff("id", self.state[declared.key], props)
+            except OkdBaremetalError as error:
+                refused.append(str(error))
+        return refused
+
+    def _apply(self, declared: _Declared, props: Props) -> None:
+        key, provider = declared.key, declared.provider
+        for refusal in self._refused(declared, props):
+            raise OkdBaremetalError(refusal)
+        old = self.state.get(key)
+        if old is None:
+            self.state[key] = dict(provider.create(props).outs or {})
+        elif any(old.get(name) != value for name, value in props.items() if name not in ("ours", "keyfiles")):
+            self.state[key] = dict(provider.update("id", old, props).outs or {})
+        self.protected = self.protected | {key} if declared.protect else self.protected - {key}
+
+    def _delete(self, key: Key) -> list[str]:
+        if key in self.protected:
+            return [f"{key[2]}: protected"]
+        try:
+            PROVIDERS[key[0]]().delete("id", self.state[key])
+        except OkdBaremetalError as error:
+            return [str(error)]
+        del self.state[key]
+        return []
+
+    def _identities(self, declared: _Declared, states: Mapping[Key, Props], *, known: bool) -> Props:
+        """Return the input of a `HostProvisioning` that the servers' outputs provide."""
+        if not isinstance(declared.spec, HostProvisioningSpec):
+            return {}
+
+        def machine(host: str) -> Props:
+            key = ("BmcHost", "servers", host)
+            state = self.state.get(key)
+            is_known = known or (state is not None and all(state.get(n) == v for n, v in states[key].items()))
+            return {name: state[name] if state and is_known else UNKNOWN for name in ("uuid", "serial")}
+
+        return {"identities": {host: machine(host) for host in declared.spec.hosts}}
+
+
+def _declared(plan: ClusterPlan) -> Iterator[_Declared]:
+    """Yield the resources of servers in the order in which they run; see components/cluster.py."""
+    machines: Key = ("Machines", "cluster", "machines")
+    yield _Declared(machines, MachinesProvider(), MachinesSpec.of(plan), ())
+    hosts = list[Key]()
+    for host in plan.hosts:
+        parent = "servers" if isinstance(host, Server) else "spares"
+        hosts.append(("BmcHost", parent, host.name))
+        protect = parent == "servers" and plan.options.protects_servers
+        yield _Declared(hosts[-1], BmcHostProvider(), BmcHostSpec.of(plan, host), (machines,), protect)
+    rendered, before = render(plan), tuple(hosts)
+    for role in Role if plan.options.phase is Phase.PRODUCTION else (Role.CONTROL_PLANE,):
+        if plan.of(role):
+            key: Key = ("HostProvisioning", "cluster", role.value)
+            spec = HostProvisioningSpec.of(plan, role, rendered, plans.STACK)
+            yield _Declared(key, HostProvisioningProvider(), spec, before)
+            before = (*before, key)
+
+
+def _props(spec: Spec) -> Props:
+    """Return the inputs of a spec as a provider gets them."""
+
+    async def inputs() -> Props:  # the Output of a secret needs a loop
+        return {
+            name: await value.future() if isinstance(value, pulumi.Output) else value
+            for name, value in inputs_of(spec).items()
+        }
+
+    return {name: value for name, value in asyncio.run(inputs()).items() if name != "identities"}

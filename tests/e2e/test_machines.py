@@ -1,0 +1,90 @@
+"""Machines that are mixed up, renamed, replaced or gone, with the real engine and BMCs that answer over loopback."""
+
+import json
+import re
+import shlex
+
+from testing.fakes.emulator import Emulator
+from testing.project import MACHINES, Project
+
+FIRST, SECOND, THIRD = MACHINES
+
+
+def exchange(project: Project, *inputs: str) -> None:
+    """Exchange inputs of both hosts."""
+    one, other = project.site["hosts"].values()
+    for name in inputs:
+        one[name], other[name] = other[name], one[name]
+
+
+def fix_in(text: str) -> str:
+    """Return the only command of a fix."""
+    commands = {shlex.join(shlex.split(command)) for command in re.findall(r"`(pulumi state delete [^`]+)`", text)}
+    (command,) = commands
+    return command
+
+
+def test_a_mix_up_touches_no_server_and_its_fix_ends_it(project: Project, bmc: Emulator) -> None:
+    """Cases P25 and P11: exchanged addresses, consents as a fix once proposed, and a new name."""
+    project.pulumi("up", "--yes", "--skip-preview")
+    since, hosts = len(bmc.writes), json.loads(json.dumps(project.site["hosts"]))
+
+    exchange(project, "bmc_url")
+    mixed_up = project.pulumi("up", "--yes", "--skip-preview", fails=True)
+    assert "exchange the bmc.address of okd-master-0 and okd-master-1, and leave their consents" in mixed_up
+    exchange(project, "consent")
+    refused = project.pulumi("preview", fails=True)
+    command = f"pulumi config set --path 'consent.okd-master-0' {FIRST}"
+    assert f"give okd-master-0 the bmc.address of its own machine, and its consent: {command}" in refused
+    assert "Traceback" not in refused
+
+    project.site["hosts"] = {"okd-renamed": hosts["okd-master-1"], "okd-master-0": hosts["okd-master-0"]}
+    assert "keep the name okd-master-1; or remove okd-master-1" in project.pulumi("preview", fails=True)
+
+    project.site["hosts"] = hosts
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert bmc.writes[since:] == []
+    assert {bmc.guest.installs[uuid] for uuid in (FIRST, SECOND)} == {1}
+
+
+def test_one_machine_behind_two_spellings_is_not_written_to(project: Project, bmc: Emulator) -> None:
+    """Cases C1 and C2: two hosts would fight over one server."""
+    since, hosts = len(bmc.writes), project.site["hosts"]
+    hosts["okd-master-1"]["bmc_url"] = hosts["okd-master-0"]["bmc_url"].replace("127.0.0.1", "localhost")
+    hosts["okd-master-1"] |= {"consent": FIRST, "trust": {"verify": False}}  # its certificate is for the address only
+    text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
+    assert "its BMC and that of okd-master-1 lead to one machine" in text
+    assert bmc.writes[since:] == []
+
+
+def test_a_server_is_replaced_once_its_former_machine_is_off(project: Project, bmc: Emulator) -> None:
+    """Case P24: two machines would have one name and address."""
+    project.pulumi("up", "--yes", "--skip-preview")
+    since, host = len(bmc.writes), project.site["hosts"]["okd-master-1"]
+    host |= {"bmc_url": bmc.address(THIRD), "consent": THIRD, "address": bmc.api(THIRD)}
+    refused = project.pulumi("up", "--yes", "--skip-preview", fails=True)
+    assert f"UUID {SECOND}" in refused
+    assert "still runs with the name and the addresses of okd-master-1; nothing was changed" in refused
+    assert bmc.writes[since:] == []
+    bmc.guest.systems.set_power_state(SECOND, "ForceOff")
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert (bmc.guest.installs[THIRD], bmc.writes_to(SECOND, since)) == (1, [])
+
+
+def test_a_host_whose_bmc_is_gone_is_given_up_by_the_fix_of_its_error(project: Project, bmc: Emulator) -> None:
+    """Case P5: neither `up` nor `destroy` ended without that BMC."""
+    project.site["bmc_deadline_s"] = 2
+    project.pulumi("up", "--yes", "--skip-preview")
+    state = json.loads(project.pulumi("stack", "export"))
+    for resource in state["deployment"]["resources"]:
+        if resource["urn"].endswith("::okd-master-1"):
+            for side in ("inputs", "outputs"):
+                bmc_of = resource[side]["bmc"]
+                bmc_of["address"] = bmc_of["address"].replace(f":{bmc.port}/", ":1/")
+    (project.folder / "state.json").write_text(json.dumps(state))
+    project.pulumi("stack", "import", "--file", str(project.folder / "state.json"))
+    del project.site["hosts"]["okd-master-1"]
+    fix = fix_in(project.pulumi("up", "--yes", "--skip-preview", fails=True))
+    project.pulumi(*shlex.split(fix)[1:], "--yes")
+    project.pulumi("up", "--yes", "--skip-preview")
+    project.pulumi("destroy", "--yes", "--skip-preview")
