@@ -6,8 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from boot_media.disk import disk_script
-from cluster.values.disk_hints import Hints
+from boot_media.disk import Hints, disk_script
 
 SETTINGS = "/etc/coreos/installer.d"
 URL = "http://192.0.2.1:8080/report"

@@ -37,7 +37,11 @@ def _narrow(intent: Intent, server: Server) -> Iterator[Fault]:
             ]
             if missed:
                 what = f"{static.cidr} leaves out {' and '.join(missed)}"
-                yield Fault(f"{static.path}.prefix-length", what, "write the prefix length of the machine's network")
+                yield Fault(
+                    f"{static.path}.prefix-length",
+                    what,
+                    "write that of the server's network, in which all of them must be",
+                )
 
 
 def _needed(
@@ -104,13 +108,13 @@ def _rivals(intent: Intent, server: Server) -> Iterator[Fault]:
 def _rivals_by_route(server: Server, own: Address, through: NetworkInterface) -> Iterator[Fault]:
     """Yield the default routes that do not lead through the interface of a server's own address, or a lack of any."""
     routes = [route for route in server.network.routes if route.is_default and route.version == own.version]
-    fix = f"have the default route lead through {through.name}"
     for route in routes:
         if route.interface != through.name:
             what = f"{route.interface}, so the node may use that interface's address instead of {own}"
-            yield Fault(f"{route.path}.next-hop-interface", what, fix)
+            yield Fault(f"{route.path}.next-hop-interface", what, f"have it lead through {through.name}")
     if not routes:
-        yield Fault("routes.config", f"no default route, by which the node finds its own address, {own}", fix)
+        what = f"no default route, by which the node finds its own address, {own}"
+        yield Fault("routes.config", what, f"add one through {through.name}")
 
 
 def _no_dns(server: Server) -> Iterator[Fault]:

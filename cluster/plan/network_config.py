@@ -11,6 +11,7 @@ from cluster.values.address import IPV4, IPV6, Address, Interface, Network, pars
 from cluster.values.mac import parse_mac
 
 FAMILIES = {"ipv4": IPV4, "ipv6": IPV6}
+MAIN_TABLE = "254"
 TRUE = ("1", "on", "true", "y", "yes")
 """What nmstate reads as true, besides a YAML boolean."""
 
@@ -87,6 +88,8 @@ class StaticRoute:
     """None: the destination is on the link."""
     interface: str
     """Name of the interface that it leads through. Empty: the file names none."""
+    in_main_table: bool
+    """Whether it is in the kernel's main table, not in one that only rules of the file use."""
 
     @property
     def version(self) -> int:
@@ -95,8 +98,8 @@ class StaticRoute:
 
     @property
     def is_default(self) -> bool:
-        """Whether it leads to all addresses of its family."""
-        return self.destination.prefixlen == 0
+        """Whether it leads to all addresses of its family, also without a rule."""
+        return self.destination.prefixlen == 0 and self.in_main_table
 
 
 @dataclass(frozen=True)
@@ -224,7 +227,13 @@ def _routes(entries: Iterator[tuple[str, dict[str, Any]]]) -> Iterator[StaticRou
         gateway = parse_address(str(entry.get("next-hop-address", "")))
         if gateway is not None and gateway.is_unspecified:
             gateway = None
-        yield StaticRoute(path, destination.network, gateway, str(entry.get("next-hop-interface", "")))
+        yield StaticRoute(
+            path=path,
+            destination=destination.network,
+            gateway=gateway,
+            interface=str(entry.get("next-hop-interface", "")),
+            in_main_table=str(entry.get("table-id") or MAIN_TABLE) == MAIN_TABLE,
+        )
 
 
 def _dns_servers(listed: object) -> Iterator[DnsServer]:

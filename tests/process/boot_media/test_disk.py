@@ -11,8 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boot_media.disk import LONGEST_REPORT, disk_script
-from cluster.values.disk_hints import Hints
+from boot_media.disk import LONGEST_REPORT, Hints, disk_script
 from testing.live_disks import URL, Device, environment, run_script, write_script
 from tests.process.boot_media.disk_oracle import GIB, chosen
 

@@ -136,19 +136,19 @@ RIVAL = (
         pytest.param(
             static("192.168.111.130", 26),
             f"{PREFIX}: 192.168.111.130/26 leaves out the API VIP 192.168.111.5 and the gateway 192.168.111.1. "
-            "Fix: write the prefix length of the machine's network",
+            "Fix: write that of the server's network, in which all of them must be",
             id="N14-narrow",
         ),
         pytest.param(
             static(prefix=32) | route("192.168.111.1"),
             f"{PREFIX}: 192.168.111.21/32 leaves out the API VIP 192.168.111.5 and the gateway 192.168.111.1. "
-            "Fix: write the prefix length of the machine's network",
+            "Fix: write that of the server's network, in which all of them must be",
             id="N13-host-route",
         ),
         pytest.param(
             static(prefix=28) | route("192.168.111.17"),
             f"{PREFIX}: 192.168.111.21/28 leaves out the API VIP 192.168.111.5. "
-            "Fix: write the prefix length of the machine's network",
+            "Fix: write that of the server's network, in which all of them must be",
             id="only-the-vip",
         ),
         pytest.param(
@@ -269,19 +269,28 @@ APART = static("192.168.112.25")
         pytest.param(
             also(APART | route("203.0.113.1", "ens1"), "ens1", "203.0.113.21"),
             "routes.config[0].next-hop-interface: ens1, so the node may use that interface's address instead of "
-            "192.168.112.25. Fix: have the default route lead through eno1",
+            "192.168.112.25. Fix: have it lead through eno1",
             id="through-another-card",
         ),
         pytest.param(
             APART | {"routes": {}},
             "routes.config: no default route, by which the node finds its own address, 192.168.112.25. "
-            "Fix: have the default route lead through eno1",
+            "Fix: add one through eno1",
             id="none",
         ),
     ],
 )
 def test_beyond_the_network_of_the_api_the_default_route_decides(document: dict[str, Any], line: str) -> None:
     assert f"platform.baremetal.hosts[0].networkConfig.{line}" in planned(document, [])[1]
+
+
+def test_a_default_route_of_policy_routing_does_not_count() -> None:
+    """It leads through a storage card, in a table that only rules use."""
+    document = also(APART, "ens1", "203.0.113.21")
+    own, storage = (each["routes"]["config"] for each in (document, route("203.0.113.1", "ens1")))
+    document["routes"] = {"config": [storage[0] | {"table-id": 100}, *own]}
+    server, faults = planned(document, [])
+    assert (str(server.address), faults) == ("192.168.112.25", [])
 
 
 CARDS = (
