@@ -18,20 +18,17 @@ rules, with the sources in which they were read, 2026-08:
 docs/adr/0032-the-disk-is-chosen-on-the-live-system.md has what differs from them.
 """
 
-from collections.abc import Mapping
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-Hints = Mapping[str, str]
-"""The `rootDeviceHints` that are given, as text, by their names in the install-config."""
+from cluster.values.disk_hints import Hints, in_words
 
 SCRIPT_NAME = "disk.sh"
 CHOSEN, REFUSED, FAILED = "chosen", "refused", "failed"
 """The first word of the report that the script sends: of the disk, or of coreos-installer."""
 LONGEST_REPORT = 16_000
 """Bytes of a report; the script cuts the rest."""
-NO_HINT = "no hint (/dev/sda, else the smallest disk of at least 4 GiB)"
 AFTER_INSTALLER = f"[Service]\nExecStopPost=-/usr/local/bin/pre-install-{SCRIPT_NAME} ended\n"
 """Drop-in of coreos-installer.service: the script runs once more, to send why coreos-installer failed, if it did.
 
@@ -61,6 +58,5 @@ def disk_script(hints: Hints, report_url: str) -> str:
         report_url: URL to which the script sends its report; if empty, only the console shows it.
     """
     shebang, _, body = SCRIPT.partition("\n")
-    words = ", ".join(f"{name}: {value}" for name, value in hints.items()) or NO_HINT
     pairs = " ".join(f"[{name}]={quote(value)}" for name, value in hints.items())
-    return f"{shebang}\ndeclare -A wanted=({pairs})\nhints={quote(words)}\nurl={quote(report_url)}\n{body}"
+    return f"{shebang}\ndeclare -A wanted=({pairs})\nhints={quote(in_words(hints))}\nurl={quote(report_url)}\n{body}"

@@ -13,12 +13,12 @@ from assets.ignition import compose
 from base.errors import BootMediaError
 from base.progress import Report
 from boot_media.base_image import ISO_URLS
-from boot_media.disk import Hints
 from boot_media.download import ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.netboot import FILES, ROOTFS, host_script, script_name
 from boot_media.tools import find_coreos_installer
 from cluster.values.architecture import Architecture
+from cluster.values.disk_hints import Hints
 from payload.reading import read_payload
 
 

@@ -23,10 +23,11 @@ from base.errors import BootMediaError
 from base.files import replaced, write_private
 from base.memory import in_memory, path_of
 from boot_media.architecture import another_architecture, architecture_of
-from boot_media.disk import LIVE_CONFIG, SCRIPT_NAME, Hints, disk_script
+from boot_media.disk import LIVE_CONFIG, SCRIPT_NAME, disk_script
 from boot_media.netboot import LiveFiles, live_files
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.values.architecture import Architecture
+from cluster.values.disk_hints import Hints
 
 INSTALL_VERSION = f"install coreos-installer {COREOS_INSTALLER_VERSION}, or run tools/coreos-installer"
 BLOCK = 4096

@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 
 from cluster.plan import ClusterPlan, Role, Server
+from cluster.values.disk_hints import as_compared, in_words
 from providers.bmc_host.resource import BmcHost
 from providers.host_provisioning.resource import HostProvisioning
 
@@ -24,8 +25,8 @@ def hosts(
         installed: The roles that this phase installs.
 
     Returns:
-        `role`, `addresses`, `mac` and `uuid`; of a server that is installed also `disk`, `iso_sha256`, `at` (in UTC),
-        and `seconds` by step.
+        `role`, `addresses`, `mac`, `hints` and `uuid`; of a server that is installed also `disk`, `iso_sha256`, `at`
+        (in UTC), and `seconds` by step.
     """
     by_name = {server.name: _known(server, bmcs[server.name]) for server in plan.servers}
     for role, installation in installed:
@@ -36,7 +37,14 @@ def hosts(
 
 def _known(server: Server, bmc: BmcHost) -> About:
     addresses = [str(address) for address in server.addresses]
-    return {"role": server.role.value, "addresses": addresses, "mac": server.boot_mac, "uuid": bmc.uuid}
+    hints = in_words(as_compared(server.root_device_hints.given))
+    return {
+        "role": server.role.value,
+        "addresses": addresses,
+        "mac": server.boot_mac,
+        "hints": hints,
+        "uuid": bmc.uuid,
+    }
 
 
 def _of_installation(name: str, installation: HostProvisioning) -> About:

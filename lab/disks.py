@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from string import ascii_lowercase
 from typing import Any, Literal
 
-from boot_media.disk import Hints
+from cluster.values.disk_hints import Hints
 
 SCSI_SLOT = 0x0A
 """PCI slot of the SCSI controller, which is the first that the guest finds: H and C of its disks' HCTL are 0."""

@@ -20,7 +20,7 @@ from cluster.known_options import SECRETS
 from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
 from cluster.plan.sample_values import with_samples
-from cluster.values.address import IPV4, IPV6, Network, parse_address
+from cluster.values.address import IPV4, IPV6, Address, Network, parse_address
 from lab.disks import emulated
 from lab.paths import BASE_VOLUME, LIBVIRT_URI
 
@@ -100,7 +100,7 @@ def make_twin(stack: str, stacks: Path) -> Twin:
     """
     path = stacks / stack / "install-config.yaml"
     options = read_stack_file(stacks / f"Pulumi.{stack}.yaml")
-    own = {host.name for host in load_intent(path, {}).hosts if host.addresses}
+    own = {address for host in load_intent(path, {}).hosts for address in host.addresses}
     intent, samples = with_samples(load_intent(path, options))
     config: dict[str, Any] = read_yaml(path)
     adapted = _options(intent, options, own)
@@ -133,8 +133,8 @@ def _family_of_bmcs(intent: Intent) -> int:
     return IPV6 if families == {IPV6} else IPV4
 
 
-def _options(intent: Intent, real: Mapping[str, Any], own: Container[str]) -> dict[str, Any]:
-    """Return the options of the twin; `own` are the hosts whose `networkConfig` sets their address."""
+def _options(intent: Intent, real: Mapping[str, Any], own: Container[Address]) -> dict[str, Any]:
+    """Return the options of the twin; `own` are the addresses that the hosts' `networkConfig` sets."""
     options = {name: copy.deepcopy(value) for name, value in real.items() if name not in _DROPPED}
     for name, values in _LAB_OPTIONS.items():
         options[name] = {**options.get(name, {}), **values}
@@ -142,9 +142,9 @@ def _options(intent: Intent, real: Mapping[str, Any], own: Container[str]) -> di
     options["bootstrap"].pop("pool", None)
     options["bootstrap"]["address"] = [str(address) for address in intent.bootstrap.addresses]
     options["node_addresses"] = {
-        server.name: [str(address) for address in server.addresses]
+        server.name: reserved
         for server in intent.servers
-        if server.name not in own
+        if (reserved := [str(address) for address in server.addresses if address not in own])
     }
     options["consent"] = {
         server.name: uuid_of(server.name, intent.domain, real.get("consent", {}).get(server.name))

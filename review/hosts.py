@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cluster.values.disk_hints import NO_HINT, as_compared, in_words
 from cluster.values.role import Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
@@ -139,10 +140,10 @@ def _replaced(preview: Preview, rollout: Rollout) -> list[str]:
 
 
 def _disk(spec: HostProvisioningSpec, host: str) -> str:
-    hints = spec.hosts[host].root_device
+    hints = as_compared(spec.hosts[host].root_device)
     if hints.keys() == {"deviceName"}:
         return code(hints["deviceName"])
-    return f"the disk with {code(dict(hints))}" if hints else "a disk"
+    return f"the disk with {code(in_words(hints))}" if hints else f"a disk with {NO_HINT}"
 
 
 def _consent(preview: Preview, created: Mapping[str, BmcHostSpec], host: str) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from boot_media.disk import Hints, disk_script
+from boot_media.disk import disk_script
+from cluster.values.disk_hints import Hints
 
 SETTINGS = "/etc/coreos/installer.d"
 URL = "http://192.0.2.1:8080/report"

@@ -10,6 +10,7 @@ from base.errors import ConfigError, Fault
 from base.shapes import Location, below, dotted, meant, shape_faults
 from base.yaml_text import parse_yaml, parse_yaml_as_written
 from cluster.install_config.defaults import with_defaults
+from cluster.install_config.empty_hints import empty_hints
 from cluster.install_config.old_spellings import REMOVED, modernize
 from cluster.install_config.platform import Host
 from cluster.install_config.rules import RULES
@@ -50,9 +51,10 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
         ConfigError: The text is not a YAML mapping.
     """
     raw = mapping(text)
-    misread = [*misread_scalars(InstallConfig, raw, _without_nulls(parse_yaml_as_written(text)))]
+    written = parse_yaml_as_written(text)
+    unclear = [*misread_scalars(InstallConfig, raw, _without_nulls(written)), *empty_hints(written)]
     shape, muted = _checked_shape(raw)
-    muted |= {fault.where for fault in misread}
+    muted |= {fault.where for fault in unclear}
     config, faults, notices = modernize(_with_credentials(_validated(raw), credentials or {}))
     config = with_defaults(config)
     if config.platform.baremetal is None:
@@ -64,7 +66,7 @@ def read(text: str, credentials: Mapping[str, Credentials] | None = None) -> Rea
         }  # else the rules would check them against a default network
     faults += [fault for rule in RULES for fault in rule(config)]
     relevant = [fault for fault in faults if not any(below(fault.where, path) for path in muted)]
-    return Reading(config, tuple(dict.fromkeys([*misread, *shape, *relevant])), tuple(notices), frozenset(muted))
+    return Reading(config, tuple(dict.fromkeys([*unclear, *shape, *relevant])), tuple(notices), frozenset(muted))
 
 
 def may_be_a_secret(fault: Fault) -> bool:

@@ -46,7 +46,7 @@ def assign_addresses(intent: Intent, options: MachineOptions, file: str) -> tupl
     primary, vrrp = intent.api.address.version, options.vrrp
     named = options.node_addresses
     return intent.changed(
-        hosts=tuple(_with_addresses(host, named.get(host.name), primary) for host in intent.hosts),
+        hosts=tuple(_with_addresses(host, named.get(host.name, ()), primary) for host in intent.hosts),
         bootstrap=_with_addresses(intent.bootstrap, options.bootstrap.address, primary),
         api=intent.api.changed(router_id=ids["api"], transport=vrrp.api, policy=vrrp.policy),
         ingress=intent.ingress.changed(router_id=ids["ingress"], transport=vrrp.ingress),
@@ -67,10 +67,16 @@ def _router_ids(intent: Intent, options: MachineOptions) -> dict[str, int]:
     return {name: getattr(options.vrids, name) or router_id for name, router_id in derived.items() if router_id}
 
 
-def _with_addresses(machine: M, named: tuple[Address, ...] | None, primary: int) -> M:
-    """Return the machine with the addresses that an option names, else with its own; the primary family first."""
-    addresses = sorted(named or machine.addresses, key=lambda address: address.version != primary)
+def _with_addresses(machine: M, named: tuple[Address, ...], primary: int) -> M:
+    """Return the machine with the addresses that its option names, and its own of other families, primary first."""
+    addresses = sorted([*named, *_not_named(machine, named)], key=lambda address: address.version != primary)
     return machine.changed(addresses=tuple(addresses))
+
+
+def _not_named(machine: PlannedHost | BootstrapHost, named: tuple[Address, ...]) -> list[Address]:
+    """Return the machine's own addresses of the families of which its option names none."""
+    families = {address.version for address in named}
+    return [address for address in machine.addresses if address.version not in families]
 
 
 def _contradictions(intent: Intent, options: MachineOptions) -> Iterator[Fault]:
@@ -99,19 +105,16 @@ def _impossible(intent: Intent, host: PlannedHost, addresses: tuple[Address, ...
 
 def _claims(intent: Intent, options: MachineOptions, file: str) -> Iterator[_AddressClaim]:
     for index, host in enumerate(intent.hosts):
-        if addresses := options.node_addresses.get(host.name):
-            path = f"node_addresses.{host.name}"
-            for number, address in enumerate(addresses):
-                yield _AddressClaim(host.name, CONFIG, f"{path}[{number}]", address)
-        else:
-            path = f"platform.baremetal.hosts[{index}].networkConfig"
-            yield from (_AddressClaim(host.name, file, path, address) for address in host.addresses)
-    machine = intent.bootstrap.name
-    if addresses := options.bootstrap.address:
-        yield from (_AddressClaim(machine, CONFIG, "bootstrap.address", address) for address in addresses)
-    else:
-        path = "platform.baremetal.bootstrapExternalStaticIP"
-        yield from (_AddressClaim(machine, file, path, address) for address in intent.bootstrap.addresses)
+        named = options.node_addresses.get(host.name, ())
+        for number, address in enumerate(named):
+            yield _AddressClaim(host.name, CONFIG, f"node_addresses.{host.name}[{number}]", address)
+        for address in _not_named(host, named):
+            yield _AddressClaim(host.name, file, f"platform.baremetal.hosts[{index}].networkConfig", address)
+    bootstrap, named = intent.bootstrap, options.bootstrap.address
+    for address in named:
+        yield _AddressClaim(bootstrap.name, CONFIG, "bootstrap.address", address)
+    for address in _not_named(bootstrap, named):
+        yield _AddressClaim(bootstrap.name, file, "platform.baremetal.bootstrapExternalStaticIP", address)
 
 
 def _outside_machine_networks(intent: Intent, claims: list[_AddressClaim]) -> Iterator[Fault]:

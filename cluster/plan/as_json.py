@@ -5,6 +5,7 @@ from typing import Any
 
 from cluster.plan.model import ApiVip, IngressVip, Intent, PlannedHost
 from cluster.values.balancer import Balancer
+from cluster.values.disk_hints import as_compared, in_words
 
 
 def plan_json(plan: Intent) -> dict[str, Any]:
@@ -46,6 +47,7 @@ def _host(host: PlannedHost) -> dict[str, Any]:
         "role": host.role and host.role.pool,
         "boot_mac": host.boot_mac,
         "addresses": _texts(host.addresses) or None,
+        "disk": in_words(as_compared(host.root_device_hints.given)),
         "bmc": {
             "driver": url.driver,
             "scheme": url.scheme,

@@ -122,8 +122,10 @@ def _no_dns(server: Server) -> Iterator[Fault]:
     static = {static.address for interface in interfaces for static in interface.addresses}
     if static.isdisjoint(server.addresses) or any(interface.automatic_dns for interface in interfaces):
         return
-    if not server.network.dns_servers:
-        what = "no server, and no interface gets any from DHCP: the node would resolve no name of the site"
+    if all(dns.address.is_loopback for dns in server.network.dns_servers):
+        what = (
+            "no server of the site, and no interface gets any from DHCP: the node would not resolve the site's names"
+        )
         yield Fault("dns-resolver.config.server", what, "list a DNS server that is neither a VIP nor a node")
 
 

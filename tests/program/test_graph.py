@@ -368,13 +368,14 @@ def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph
 
 
 def test_the_outputs_tell_about_each_server(bootstrap: Graph, production: Graph) -> None:
-    known, installed = {"role", "addresses", "mac", "uuid"}, {"disk", "iso_sha256", "at", "seconds"}
+    known, installed = {"role", "addresses", "mac", "hints", "uuid"}, {"disk", "iso_sha256", "at", "seconds"}
     of_bootstrap = {f"okd-{name}": set(about) for name, about in bootstrap.exports["hosts"].items()}
     assert {name for name, about in of_bootstrap.items() if about == known | installed} == CONTROL_PLANE
     assert {name for name, about in of_bootstrap.items() if about == known} == COMPUTE
     assert {*map(frozenset, production.exports["hosts"].values())} == {frozenset(known | installed)}
     about = production.exports["hosts"]["okd-worker-0"]
     assert (about["role"], about["addresses"], about["mac"]) == ("compute", ["192.168.111.24"], "52:54:00:11:10:18")
+    assert about["hints"] == "deviceName: /dev/vda"
 
 
 def test_the_kubeconfig_is_a_secret_output(bootstrap: Graph) -> None:

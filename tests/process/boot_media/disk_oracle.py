@@ -7,7 +7,7 @@ so that the vendor `one` fits each disk without a vendor; and it compares texts 
 
 from collections.abc import Callable, Mapping, Sequence
 
-from boot_media.disk import Hints
+from cluster.values.disk_hints import Hints
 from testing.live_disks import Device
 
 GIB = 1024**3

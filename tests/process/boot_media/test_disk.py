@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from boot_media.disk import LONGEST_REPORT, Hints, disk_script
+from boot_media.disk import LONGEST_REPORT, disk_script
+from cluster.values.disk_hints import Hints
 from testing.live_disks import URL, Device, environment, run_script, write_script
 from tests.process.boot_media.disk_oracle import GIB, chosen
 

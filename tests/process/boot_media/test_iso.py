@@ -12,11 +12,12 @@ from pathlib import Path
 import pytest
 
 from base.errors import BootMediaError
-from boot_media.disk import FAILED, LIVE_CONFIG, SCRIPT_NAME, Hints, disk_script
+from boot_media.disk import FAILED, LIVE_CONFIG, SCRIPT_NAME, disk_script
 from boot_media.iso import POWER_OFF, Iso, IsoMaker, names_boot_iso
 from boot_media.media_server import MediaServer
 from boot_media.tools import find_coreos_installer
 from cluster.values.architecture import Architecture
+from cluster.values.disk_hints import Hints
 from testing.ignition_validate import validate
 from testing.live_disks import run_script
 from testing.live_iso import kernel, live_iso

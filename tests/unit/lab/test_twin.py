@@ -8,7 +8,7 @@ import yaml
 
 from lab.inventory import STACKS
 from lab.twin import Twin, make_twin
-from testing.clusters import as_stack
+from testing.clusters import as_stack, nmstate
 from testing.install_configs import all_of_arm64
 
 SECRETS = ("hunter2", "c2VjcmV0")
@@ -145,3 +145,15 @@ def test_an_address_that_a_network_config_sets_is_no_reservation() -> None:
     assert named == {
         f"net-{name}": [f"10.50.0.{number}"] for name, number in zip("abce", (21, 22, 23, 25), strict=True)
     }
+
+
+def test_an_address_of_another_family_stays_a_reservation(tmp_path: Path) -> None:
+    """Static IPv4, and IPv6 by DHCP."""
+    stacks = as_stack("dual-stack", tmp_path)
+    path = stacks / "dual-stack" / "install-config.yaml"
+    config = yaml.safe_load(path.read_text())
+    first = config["platform"]["baremetal"]["hosts"][0]
+    first["networkConfig"] = nmstate("eno1", "192.168.111.21")
+    first["networkConfig"]["interfaces"][0]["ipv6"] = {"enabled": True, "dhcp": True}
+    path.write_text(yaml.safe_dump(config))
+    assert make_twin("dual-stack", stacks).options["node_addresses"][first["name"]] == ["fd2e::21"]

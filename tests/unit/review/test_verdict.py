@@ -161,14 +161,25 @@ def test_a_server_that_was_recorded_earlier_may_run_already() -> None:
 @pytest.mark.parametrize(
     ("hints", "disk"),
     [
-        ({"model": "X5", "rotational": True}, "the disk with `model: X5, rotational: true`"),
-        ({"deviceName": "/dev/sda", "hctl": "0:0:0:1"}, "the disk with `deviceName: /dev/sda, hctl: 0:0:0:1`"),
-        ({}, "a disk"),
+        ({"rootDeviceHints": {"model": "X5", "rotational": True}}, "the disk with `model: x5, rotational: true`"),
+        (
+            {"rootDeviceHints": {"deviceName": "/dev/sda", "hctl": "0:0:0:1"}},
+            "the disk with `deviceName: /dev/sda, hctl: 0:0:0:1`",
+        ),
+        (
+            {"rootDeviceHints": {"wwn": "0x6000C29E1B2C3D4E5F60718293A4B5C6"}},
+            "the disk with `wwn: 0x6000c29e1b2c3d4e5f60718293a4b5c6`",
+        ),
+        ({}, "a disk with no hint (/dev/sda, else the smallest disk of at least 4 GiB)"),
     ],
-    ids=["hints", "two-hints", "no-hints"],
+    ids=["hints", "two-hints", "W02-wwn", "no-hints"],
 )
 def test_a_disk_is_named_by_its_hints(tmp_path: Path, hints: dict[str, Any], disk: str) -> None:
-    plan = Files(tmp_path).plan(lambda config: bare(config)["hosts"][3].update(rootDeviceHints=hints))
+    def change(config: dict[str, Any]) -> None:
+        del bare(config)["hosts"][3]["rootDeviceHints"]
+        bare(config)["hosts"][3].update(hints)
+
+    plan = Files(tmp_path).plan(change)
     (line,) = sentences(step("create", "okd-x", None, installation(plan, Role.COMPUTE)))
     assert line.startswith(f"!Wipes {disk} of {W0} and ")
 

@@ -8,7 +8,8 @@ from testing.install_configs import Change, bare, fine, host, refused
 
 AT = "platform.baremetal.hosts"
 ADDRESS, BOOT_MODE, BOOT_MAC = f"{AT}[0].bmc.address", f"{AT}[0].bootMode", f"{AT}[0].bootMACAddress"
-DEVICE = f"{AT}[0].rootDeviceHints.deviceName"
+HINTS = f"{AT}[0].rootDeviceHints"
+DEVICE = f"{HINTS}.deviceName"
 SYSTEM = "/redfish/v1/Systems/1"
 
 
@@ -111,7 +112,7 @@ def fenced(address: str) -> Change:
         pytest.param(both("redfish-virtualmedia://bmc/1", "redfish-virtualmedia://bmc/2"), id="two-systems-of-a-bmc"),
         pytest.param(given(bootMode=""), id="default-boot-mode"),
         pytest.param(given(bootMode="UEFISecureBoot"), id="secure-boot"),
-        pytest.param(given(rootDeviceHints={}), id="no-hint"),
+        pytest.param(lambda c: host(c).pop("rootDeviceHints"), id="no-hint"),
         pytest.param(given(rootDeviceHints={"deviceName": "/dev/sda", "minSizeGigabytes": 0}), id="device"),
         pytest.param(given(rootDeviceHints={"deviceName": "/dev/disk/by-path/pci-0000:01"}), id="device-by-path"),
         pytest.param(given(rootDeviceHints={"hctl": "x", "wwn": "y", "rotational": False}), id="other-hints"),
@@ -204,6 +205,26 @@ def test_good_hosts_pass(change: Change) -> None:
         pytest.param(bmc_without("password"), f"{AT}[0].bmc.password: missing", id="password-missing"),
         pytest.param(
             bmc_without("address"), f"{ADDRESS}: missing. Fix: write an address of type redfish", id="no-address"
+        ),
+        pytest.param(
+            given(rootDeviceHints={}),
+            f"{HINTS}: empty, and so no hint for the installer. Fix: name the disk, or remove rootDeviceHints",
+            id="W17-no-hint-in-the-section",
+        ),
+        pytest.param(given(rootDeviceHints=None), f"{HINTS}: empty, and so no hint", id="W21-null-for-the-section"),
+        pytest.param(
+            given(rootDeviceHints={"wwn": "", "model": "x"}),
+            f"{HINTS}.wwn: empty, and so no hint for the installer. Fix: write it, or remove wwn",
+            id="W18-empty-text",
+        ),
+        pytest.param(given(rootDeviceHints={"deviceName": None}), f"{DEVICE}: empty, and so no hint", id="W21-null"),
+        pytest.param(
+            given(rootDeviceHints={"serialNumber": " "}), f"{HINTS}.serialNumber: empty, and so", id="W18-blank"
+        ),
+        pytest.param(
+            given(rootDeviceHints={"rotational": None}),
+            f"{HINTS}.rotational: empty, and so",
+            id="W21-null-for-a-boolean",
         ),
         pytest.param(
             both("redfish-virtualmedia://bmc/1", "redfish-virtualmedia://bmc/1"),

@@ -248,6 +248,23 @@ def test_addresses_of_two_families_are_ordered_primary_first(files: Files) -> No
     assert [str(each) for each in plan.api.networks] == ["192.168.111.0/24", "fd2e::/64"]
 
 
+def test_an_option_replaces_only_the_addresses_of_its_family(files: Files) -> None:
+    """Static IPv4, and IPv6 by DHCP: the option names the latter, of a host and of the bootstrap VM."""
+
+    def change(config: dict[str, Any]) -> None:
+        clusters.dual_stack(config)
+        at_static_addresses(config)
+        for index in range(len(plans.HOSTS)):
+            host(config, index)["networkConfig"]["interfaces"][0]["ipv6"] = {"enabled": True, "dhcp": True}
+
+    six = {name: [f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 61)}
+    plan = files.plan(change, node_addresses=six, bootstrap={**BOOTSTRAP, "address": "fd2e::60"})
+    assert [[str(each) for each in machine.addresses] for machine in (plan.bootstrap, plan.servers[0])] == [
+        ["192.168.111.60", "fd2e::60"],
+        ["192.168.111.61", "fd2e::61"],
+    ]
+
+
 def test_each_machine_needs_an_address_of_each_family(files: Files) -> None:
     lines = files.refused_plan(
         clusters.dual_stack, node_addresses=addresses(okd_master_0=["192.168.111.21", "fd2e::21"])

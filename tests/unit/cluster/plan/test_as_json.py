@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import pytest
+
 from cluster.plan import ClusterPlan, plan_json
 from testing import clusters, plans
 from testing.install_configs import SECRETS, bare, host
@@ -65,6 +67,7 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
         "role": "worker",
         "boot_mac": "52:54:00:11:10:19",
         "addresses": ["192.168.111.25"],
+        "disk": "deviceName: /dev/vda",
         "bmc": {**BMC, "system_id": "/redfish/v1/Systems/4f9dded0-6f17-5973-aabe-d17b75eb547c"},
     }
 
@@ -84,6 +87,29 @@ def test_a_spare_has_no_role_and_is_named(files: Files) -> None:
     document = plan_json(files.intent(change))
     assert document["hosts"][4]["role"] is None
     assert document["spares"] == ["okd-worker-1"]
+
+
+@pytest.mark.parametrize(
+    ("hints", "disk"),
+    [
+        pytest.param(
+            {"rootDeviceHints": {"wwn": "0x6000C29E1B2C3D4E5F60718293A4B5C6", "minSizeGigabytes": 100}},
+            "minSizeGigabytes: 100, wwn: 0x6000c29e1b2c3d4e5f60718293a4b5c6",
+            id="W02",
+        ),
+        pytest.param(
+            {"rootDeviceHints": {"deviceName": "/dev/disk/by-path/A"}}, "deviceName: /dev/disk/by-path/A", id="path"
+        ),
+        pytest.param({}, "no hint (/dev/sda, else the smallest disk of at least 4 GiB)", id="none"),
+    ],
+)
+def test_the_hints_are_shown_as_they_are_compared(files: Files, hints: dict[str, Any], disk: str) -> None:
+    def change(config: dict[str, Any]) -> None:
+        del host(config)["rootDeviceHints"]
+        host(config).update(hints)
+
+    document = plan_json(files.intent(change))
+    assert document["hosts"][0]["disk"] == disk
 
 
 def test_the_json_holds_no_secret(files: Files) -> None:

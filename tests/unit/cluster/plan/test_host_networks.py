@@ -121,8 +121,8 @@ def test_a_server_with_several_cards_is_installed_by_its_address(
 PREFIX = f"{AT}.interfaces[0].ipv4.address[0].prefix-length"
 HOP = f"{AT}.routes.config[0].next-hop-address"
 DNS = (
-    f"{AT}.dns-resolver.config.server: no server, and no interface gets any from DHCP: the node would resolve no "
-    "name of the site. Fix: list a DNS server that is neither a VIP nor a node"
+    f"{AT}.dns-resolver.config.server: no server of the site, and no interface gets any from DHCP: the node would "
+    "not resolve the site's names. Fix: list a DNS server that is neither a VIP nor a node"
 )
 RIVAL = (
     f"{AT}.interfaces[1].ipv4.address[0].ip: {{}} of ens1 includes 192.168.111.0, by which the node finds its "
@@ -167,6 +167,11 @@ RIVAL = (
             static() | NO_DNS,
             DNS,
             id="N12-no-dns-server",
+        ),
+        pytest.param(
+            static() | {"dns-resolver": {"config": {"server": ["127.0.0.53"]}}},
+            DNS,
+            id="the-machine-itself",
         ),
         pytest.param(
             also(static() | NO_DNS, "ens1", ipv4={**DHCP, "auto-dns": False}),
