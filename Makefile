@@ -44,7 +44,8 @@ setup: ## Install what is missing: packages (as root), .venv, the Pulumi CLI, nm
 	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl
 	@ln -sfn ../../tools/okd-baremetal .venv/bin/okd-baremetal
 # Pulumi starts program and providers in the folder of the stacks, which may be a site's repository.
-	@echo '$(CURDIR)' >"$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/okd-baremetal.pth"
+	@packages=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
+		echo '$(CURDIR)' >"$$packages/okd-baremetal.pth" && cp tools/loopback.pth "$$packages"
 endif
 
 check: setup ## Format, lint, types, the rules between the rooms, shell scripts
