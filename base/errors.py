@@ -6,7 +6,8 @@ OkdBaremetalError              root: one fault or several
 ├── AssetError                 a rendered file must not reach a machine
 ├── BootMediaError             a base image or tool is missing, or fails
 ├── PreflightError             the provisioner or its network lacks what `up` needs, one line per finding
-├── SegmentError               this machine cannot probe the layer-2 segment
+├── SegmentError               this machine cannot probe the layer-2 segment; or, for one address:
+│   └── OwnAddressError          the address is this machine's own
 ├── BmcError                   what one BMC makes impossible; always one of these:
 │   ├── BmcRefusedError        the BMC refuses, or lacks what is needed; a retry does not help
 │   ├── BmcAuthError           the BMC refused the login; never retried, because accounts lock
@@ -98,6 +99,10 @@ class PreflightError(OkdBaremetalError):
 
 class SegmentError(OkdBaremetalError):
     """This machine cannot probe the layer-2 segment."""
+
+
+class OwnAddressError(SegmentError):
+    """The address that others are to be asked for is this machine's own."""
 
 
 class BmcError(OkdBaremetalError):

@@ -159,7 +159,8 @@ def check_validity(where: Path, certificates: Mapping[str, Certificates], now: d
     path, ends = min(_times(certificates, lambda certificate: certificate.not_valid_after_utc), key=itemgetter(1))
     if ends < now:
         what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
-        fix = "generate the payload again, as in docs/how-to/generate-the-payload.md, and pin it"
+        again = "generate the payload again, as in docs/how-to/generate-the-payload.md"
+        fix = f"{again}; if nodes of this one run already, keep it and set phase production, which does not read it"
         raise PayloadError(what, where=str(where), fix=fix)
     path, begins = max(_times(certificates, lambda certificate: certificate.not_valid_before_utc), key=itemgetter(1))
     if begins > now:

@@ -135,5 +135,5 @@ def _check_one_root(roots: Mapping[Path, Certificates]) -> None:
     (first, root), *others = roots.items()
     if different := [path.name for path, other in others if set(other) != set(root)]:
         what = f"its root CA is not that of {' and '.join(different)}"
-        fix = "take all files from one run of openshift-install, and pin them"
+        fix = "take all files from one run of openshift-install, that of any installed node, and pin them"
         raise PayloadError(what, where=str(first), fix=fix)

@@ -121,7 +121,8 @@ def read_payload(stack: str, name: str, sha256: str) -> bytes:
         fix = f"put the payload's {name}.ign there"
         raise PayloadError(f"cannot be read ({error.strerror})", where=str(path), fix=fix) from None
     if (actual := hashlib.sha256(content).hexdigest()) != sha256:
-        fix = f"put the pinned file there, or pin this one: `pulumi config set --path payload.{name} {actual}`"
+        pin = f"`pulumi config set --path payload.{name} {actual}`"
+        fix = f"put the pinned file there; if no machine runs with that one, pin this one: {pin}"
         raise PayloadError(f"sha256 is {actual}, the stack pins {sha256}", where=str(path), fix=fix)
     return content
 

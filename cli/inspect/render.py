@@ -103,7 +103,7 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
     target = out.resolve()  # replace the target of a link, and not the link (or `.`)
     try:
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
-            raise ConfigError(Fault(str(out), "exists already", "remove it, or name another directory"))
+            raise ConfigError(Fault(str(out), "exists already", "name another directory"))
         # Beside the target, so that the rename stays within one file system.
         work = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         try:

@@ -89,7 +89,7 @@ def _write(files: Mapping[Path, tuple[int, str]]) -> None:
         ConfigError: A file exists, or cannot be written.
     """
     there = {path: text for path, (_, text) in files.items() if path.exists()}
-    fix = "remove it, or name another stack"
+    fix = "name another stack, or move that file aside"
     if other := [path for path, text in there.items() if read_text(path) != text]:
         raise ConfigError(*(Fault(str(path), "exists already, with other contents", fix) for path in other))
     for path, (mode, text) in files.items():

@@ -56,7 +56,7 @@ def _url_of_program() -> str:
         raise ConfigError(Fault(str(PROGRAM), "not a git clone, so no commit can be pinned", "clone the program"))
     if git(PROGRAM, "status", "--porcelain", "--untracked-files=no"):
         what = "has changes that are not committed, so the site would not get them"
-        raise ConfigError(Fault(str(PROGRAM), what, "commit them, or `git checkout .`"))
+        raise ConfigError(Fault(str(PROGRAM), what, "commit them, or put them aside: `git stash`"))
     if "origin" not in git(PROGRAM, "remote").split():
         fix = "`git remote add origin <URL>`, then push this commit there"
         raise ConfigError(Fault(str(PROGRAM), "no remote `origin`, from which others could get the program", fix))

@@ -60,7 +60,7 @@ def gather(options: argparse.Namespace) -> int:
     now = datetime.now(UTC)
     out: Path = options.out or Path(f"gather-{options.stack}-{now:%Y-%m-%dT%H%M%SZ}.tar.gz")
     if out.exists():
-        raise ConfigError(Fault(str(out), "exists already", "remove it, or name another --out"))
+        raise ConfigError(Fault(str(out), "exists already", "name another --out"))
     with Bundle(f"Stack {options.stack}, gathered {now:%Y-%m-%d %H:%M:%S} UTC") as bundle:
         parts = Parts(options.stack)
         for part in (

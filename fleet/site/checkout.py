@@ -81,8 +81,9 @@ class Clone:
         if here != pinned:
             what = f"pins the program at {pinned[:12]}, and the site has {here[:12]}"
             fix = (
-                f"on the provisioner, end the worker, then `git -C {PROGRAM} fetch && git -C {PROGRAM} checkout "
-                f"{pinned[:12]} && make -C {PROGRAM} setup`, start it, and `okd-baremetal fleet retry`"
+                f"when no update runs there, end the worker, then `git -C {PROGRAM} fetch && "
+                f"git -C {PROGRAM} checkout {pinned[:12]} && make -C {PROGRAM} setup`, start it, and "
+                "`okd-baremetal fleet retry`"
             )
             raise ConfigError(Fault(f"commit {commit}", what, fix))
 

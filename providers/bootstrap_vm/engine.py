@@ -51,7 +51,7 @@ class BootstrapVmEngine:
         self._refuse_foreign_vip(vm, network)
         if domain and (node := network.answering_node()):
             what = f"its configuration has changed, and {node} of the control plane answers already"
-            raise HypervisorError(what, where=vm.name, fix="revert the change, or `pulumi destroy` first")
+            raise HypervisorError(what, where=vm.name, fix="revert the change, or go on to phase production")
         # Fetch what may be missing before ending the existing VM.
         base, config = self._base(vm), ignition()
         if domain:
@@ -69,7 +69,7 @@ class BootstrapVmEngine:
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (Pulumi 3.259).
         if domain and domain.running and vm.mac in network.vip_macs() and (node := network.answering_node()):
             what = f"it holds the {vm.claim}, and {node} of the control plane answers already"
-            fix = "run `pulumi up` without --continue-on-error, or `pulumi destroy`"
+            fix = "run `pulumi up` without --continue-on-error"
             raise HypervisorError(what, where=vm.name, fix=fix)
         if domain:
             self._end(vm)
@@ -85,9 +85,9 @@ class BootstrapVmEngine:
         domain = self.hypervisor.find(vm.name)
         if domain and domain.owner != vm.owner:
             what = f"a domain of this name belongs to {domain.owner or 'somebody else'}, wanted {vm.owner}"
-            raise HypervisorError(
-                what, where=vm.name, fix=f"remove it: virsh undefine {vm.name}; or rename the cluster"
-            )
+            commands = f"`virsh destroy {vm.name}; virsh undefine {vm.name}`"
+            fix = f"give one of the two clusters another metadata.name; if that one is no more, {commands}"
+            raise HypervisorError(what, where=vm.name, fix=fix)
         return domain
 
     def _base(self, vm: BootstrapVmSpec) -> str:
@@ -102,7 +102,7 @@ class BootstrapVmEngine:
             if digest != vm.base_sha256:
                 where, fix = (
                     f"base volume {vm.base_volume} of pool {vm.pool}",
-                    "put the right image there, or correct bootstrap.base_sha256",
+                    "correct bootstrap.base_sha256, or name another volume in bootstrap.base_volume",
                 )
                 raise HypervisorError(f"sha256 is {digest}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator, Sequence
 from ipaddress import ip_address
 
 from assets.contract import API_PORT, CONFIG_PORT
-from base.errors import Fault, SegmentError
+from base.errors import Fault, OwnAddressError, SegmentError
 from cluster.options import Phase, Severity
 from cluster.values.balancer import Balancer
 from cluster.values.vrrp import free_router_ids
@@ -54,6 +54,9 @@ def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkPr
     what = f"{claim.what} {vip}"
     try:
         strangers = _strangers(claim, probe.macs_of(vip), probe)
+    except OwnAddressError as error:
+        yield _finding(spec.severity.vip, what, error.fault.what, error.fault.fix)
+        return
     except SegmentError as error:
         yield NotProbed(f"{what}: {error}")
         return
@@ -63,8 +66,15 @@ def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkPr
             spec.severity.vip,
             what,
             f"answered by {machines}, wanted only {', '.join(claim.holders)}",
-            "switch that machine off, or remove the address from it; the switch shows the port of its MAC",
+            _fix_of_stranger(spec),
         )
+
+
+def _fix_of_stranger(spec: NetworkPreflightSpec) -> str:
+    find = "the switch shows the port of its MAC"
+    if spec.phase is not Phase.BOOTSTRAP:
+        return f"remove the address from that machine: the installed nodes keep it; {find}"
+    return f"if the address is that machine's own, choose another VIP; else remove it from that machine: {find}"
 
 
 def _strangers(claim: VipClaim, macs: frozenset[str], probe: NetworkProbe) -> frozenset[str]:
@@ -133,7 +143,7 @@ def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
     if managed:
         for offer in sorted(offers):
             what = f"answered by {offer.server}, {described(offer.mac)}, wanted only this cluster's own server"
-            fix = "switch that DHCP server off there, or write provisioningNetwork: Unmanaged"
+            fix = "write provisioningNetwork: Unmanaged if it is the site's; else remove it from this network"
             yield _finding(spec.severity.dhcp, where, what, fix)
     elif not offers:
         what = f"no server answers a PXE client with MAC {mac}, wanted the site's DHCP server"
@@ -155,11 +165,12 @@ def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]
             except OSError as error:
                 addresses, answer = frozenset[str](), str(error.strerror)
             if addresses != {vip}:
+                change = "replace those in the site's DNS by" if addresses else "add to the site's DNS"
                 yield _finding(
                     spec.severity.dns,
                     f"{name}.{spec.domain}",
                     f"the resolver of this machine answers {answer}, wanted only {vip}",
-                    f"add to the site's DNS: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
+                    f"{change}: {record}.{spec.domain}. IN {RECORD[version]} {vip}",
                 )
 
 

@@ -94,8 +94,9 @@ def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool
         yield Fault(
             f"pool {spec.pool}",
             "missing",
-            f"`{_virsh(spec)} pool-define-as {spec.pool} dir --target /var/lib/libvirt/images` and "
-            f"`{_virsh(spec)} pool-start {spec.pool}`, or correct bootstrap.pool",
+            f"correct bootstrap.pool to one of `{_virsh(spec)} pool-list --all`, or make it there: `pool-define-as "
+            f"{spec.pool} dir --target /var/lib/libvirt/{spec.pool}`, `pool-build {spec.pool}` and "
+            f"`pool-start {spec.pool}`",
         )
     elif not pool.active:
         yield Fault(f"pool {spec.pool}", "not active", f"`{_virsh(spec)} pool-start {spec.pool}`")
@@ -118,7 +119,7 @@ def _pool_to_come(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> It
         yield from _room(spec, probe.free(Path(spec.pool_path)), spec.pool_path)
     except OSError as error:
         what = f"{error.filename} is in the way ({error.strerror})"
-        yield Fault(f"provisioner.pool_path {spec.pool_path}", what, "remove it, or name another folder")
+        yield Fault(f"provisioner.pool_path {spec.pool_path}", what, "name another folder, or move that aside")
 
 
 def _room(spec: ProvisionerPreflightSpec, free: int, path: str) -> Iterator[Finding]:
@@ -191,7 +192,7 @@ def _bridge(where: str, key: str, name: str, bridge: Bridge | None) -> Iterator[
     elif not bridge.up:
         yield Fault(where, "down", f"`nmcli connection up {name}`, or `ip link set {name} up`")
     elif not bridge.linked:
-        fix = f"`ip link set <interface> master {name}` gives it one"
+        fix = f"make the card of the machine network its port, as in {HOW_TO}: the card's address moves to the bridge"
         yield PreflightWarning(Fault(where, "none of its ports has a link", fix))
 
 
@@ -254,7 +255,7 @@ def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[
             yield Fault(f"media.address {address}", "on no interface of this host", fix)
             yield NotProbed(f"media.port {port}: media.address is not of this host")
         elif error.errno == errno.EADDRINUSE:
-            fix = f"`ss -ltnp 'sport = :{port}'` shows by whom: end it, or set media.port to another one"
+            fix = f"`ss -ltnp 'sport = :{port}'` shows by whom: set media.port to another one"
             yield Fault(f"media.port {port}", f"taken on {address}", fix)
         else:
             what = f"cannot be opened on {address} ({error.strerror})"
@@ -268,7 +269,7 @@ def _digest(probe: ProvisionerProbe, where: str, path: Path, wanted: str, option
         yield _unreadable(where, path, error)
         return
     if digest != wanted:
-        fix = f"put the right one there, or `pulumi config set --path {option} {digest}`"
+        fix = f"put the right one there; or, if this is the right one, `pulumi config set --path {option} {digest}`"
         yield Fault(where, f"sha256 is {digest}, {option} wants {wanted}", fix)
 
 

@@ -180,7 +180,7 @@ def opened(uri: str) -> Iterator[libvirt.virConnect]:
     try:
         connection = libvirt.open(uri)
     except libvirt.libvirtError as error:
-        fix = "start libvirtd, or correct platform.baremetal.libvirtURI, then run `pulumi up` again"
+        fix = "start libvirtd (modular daemons: virtqemud, virtstoraged), or correct platform.baremetal.libvirtURI"
         raise HypervisorError(f"libvirt is not reachable: {_message(error)}", where=uri, fix=fix) from error
     try:
         yield connection

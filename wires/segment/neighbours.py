@@ -4,7 +4,7 @@ import logging
 import socket
 from ipaddress import ip_address
 
-from base.errors import SegmentError
+from base.errors import OwnAddressError, SegmentError
 from cluster.values.address import IPV4
 from wires.segment import arp, nd
 from wires.segment.routes import route_to
@@ -49,7 +49,8 @@ def macs_at(address: str, *, wait_s: float = 0.3) -> frozenset[str]:
     """Return the same as `macs_on`, on the interface that is on the address's network.
 
     Raises:
-        SegmentError: This machine is not on that network, or the address is its own.
+        SegmentError: This machine is not on that network.
+        OwnAddressError: The address is its own.
     """
     return macs_on(interface_to(address), address, wait_s=wait_s)
 
@@ -70,7 +71,8 @@ def interface_to(address: str) -> str:
     """Return the name of the interface that is on the network of `address`.
 
     Raises:
-        SegmentError: This machine is not on that network, or the address is its own.
+        SegmentError: This machine is not on that network.
+        OwnAddressError: The address is its own.
     """
     try:
         route = route_to(address)
@@ -79,8 +81,14 @@ def interface_to(address: str) -> str:
     if route.gateway:
         raise _no_interface(address, f"it is behind the gateway {route.gateway}")
     if not route.unicast:
-        raise _no_interface(address, "it is an address of this machine itself")
+        raise own_address(address)
     return route.interface
+
+
+def own_address(address: str) -> OwnAddressError:
+    """Return the error of an address that is this machine's own."""
+    what = "an address of this machine itself, so no other machine can be asked for it"
+    return OwnAddressError(what, where=address, fix="remove it from this machine, or write another one")
 
 
 def _no_interface(address: str, reason: str) -> SegmentError:

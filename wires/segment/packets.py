@@ -1,6 +1,7 @@
 """Raw Ethernet frames of one interface."""
 
 import ctypes
+import errno
 import socket
 import struct
 import time
@@ -70,7 +71,12 @@ def packets(interface: str, ethertype: int, what: str) -> Iterator[socket.socket
         what = f"raw sockets are not permitted, so no {what} can be seen"
         raise SegmentError(what, where=interface, fix=fix) from error
     except OSError as error:
-        raise SegmentError(f"no {what} here: {error}", where=interface, fix="set the bridge up") from error
+        fix = (
+            "make it, or name the bridge that is there"
+            if error.errno == errno.ENODEV
+            else f"`ip link set {interface} up`"
+        )
+        raise SegmentError(f"no {what} here: {error}", where=interface, fix=fix) from error
 
 
 def broadcast(interface: str, packet: bytes) -> None:

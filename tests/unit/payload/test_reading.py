@@ -55,7 +55,8 @@ def test_a_pinned_payload_is_read() -> None:
             "master",
             "0" * 64,
             f"stacks/lab/payload/master.ign: sha256 is {SHA256}, the stack pins {'0' * 64}. Fix: put the pinned file "
-            f"there, or pin this one: `pulumi config set --path payload.master {SHA256}`",
+            "there; if no machine runs with that one, pin this one: "
+            f"`pulumi config set --path payload.master {SHA256}`",
             id="another-one",
         ),
     ],

@@ -66,8 +66,8 @@ def test_an_empty_directory_is_filled(rendered: Rendered, tmp_path: Path, name: 
 @pytest.mark.parametrize(
     ("out", "line"),
     [
-        pytest.param("full", "exists already. Fix: remove it, or name another directory", id="content"),
-        pytest.param("file", "exists already. Fix: remove it, or name another directory", id="file"),
+        pytest.param("full", "exists already. Fix: name another directory", id="content"),
+        pytest.param("file", "exists already. Fix: name another directory", id="file"),
         pytest.param(
             "none/out",
             "cannot be written (No such file or directory). Fix: name a writable directory",

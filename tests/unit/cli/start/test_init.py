@@ -340,7 +340,7 @@ def test_the_same_again_is_fine_and_anything_else_is_refused(new: NewStack) -> N
     other = new.init(lambda c: c["metadata"].update(name="other"))
     assert (other.returncode, other.stdout) == (2, "")
     assert other.stderr == "".join(
-        f"{path}: exists already, with other contents. Fix: remove it, or name another stack\n"
+        f"{path}: exists already, with other contents. Fix: name another stack, or move that file aside\n"
         for path in (CONFIG, STACK)
     )
     assert new.text == text

@@ -179,7 +179,7 @@ def test_an_archive_that_exists_stays_as_it_is(project: Site) -> None:
     (project.folder / "of-prod.tar.gz").write_text("mine")
     done = run("gather", "prod", "--out", "of-prod.tar.gz", folder=project.folder)
     assert (done.returncode, done.stderr) == (
-        2, "of-prod.tar.gz: exists already. Fix: remove it, or name another --out\n"
+        2, "of-prod.tar.gz: exists already. Fix: name another --out\n"
     )  # fmt: skip
     assert (project.folder / "of-prod.tar.gz").read_text() == "mine"
 

@@ -130,9 +130,7 @@ def test_a_running_vm_is_adopted_whichever_machine_holds_the_vip() -> None:
 @pytest.mark.parametrize("running", [True, False], ids=["running", "off"])
 def test_a_foreign_domain_is_never_touched(owner: str, wanted: str, running: bool) -> None:
     rig = Rig().has(owner=owner, running=running)
-    line = (
-        f"{NAME}: a domain of this name belongs to {wanted}, wanted okd-baremetal/lab. Fix: remove it: virsh undefine"
-    )
+    line = f"{NAME}: a domain of this name belongs to {wanted}, wanted okd-baremetal/lab. Fix: give one of the two"
     assert rig.refuses().startswith(line)
     assert rig.refuses(CHANGED).startswith(line)
     with pytest.raises(HypervisorError, match=line):
@@ -173,7 +171,7 @@ def test_a_changed_vm_is_refused_while_the_control_plane_answers() -> None:
     rig = Rig(node="192.0.2.21").has()
     assert rig.refuses(CHANGED) == (
         f"{NAME}: its configuration has changed, and 192.0.2.21 of the control plane answers already. "
-        "Fix: revert the change, or `pulumi destroy` first"
+        "Fix: revert the change, or go on to phase production"
     )
 
 
@@ -221,7 +219,7 @@ def test_another_base_image_is_refused_before_anything_is_made(rig: Rig) -> None
     empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
     assert rig.refuses(spec_with(base_sha256="d" * 64)) == (
         f"base volume {BASE} of pool default: sha256 is {empty}, wanted {'d' * 64}. "
-        "Fix: put the right image there, or correct bootstrap.base_sha256"
+        "Fix: correct bootstrap.base_sha256, or name another volume in bootstrap.base_volume"
     )
 
 

@@ -15,6 +15,7 @@ from providers.preflight import PreflightResult
 from testing import clusters, plans
 from wires.segment.dhcp import Offer
 from wires.segment.macs import described
+from wires.segment.neighbours import own_address
 from wires.segment.vrrp import Advert
 
 SPEC = NetworkPreflightSpec.of(plans.plan())
@@ -38,12 +39,16 @@ class FakeNetwork:
     """Addresses and ports at which no host answers."""
     offers: Collection[Offer] = ()
     """What DHCP servers offer, whoever asks."""
+    own: str = ""
+    """An address of the provisioner itself."""
     asked: list[str] = field(default_factory=list)
 
     def macs_of(self, address: str) -> frozenset[str]:
         self.asked.append(address)
         if self.refusal:
             raise self.refusal
+        if address == self.own:
+            raise own_address(address)
         return frozenset(self.macs.get(address, {MACS[address]} if address in MACS else ()))
 
     def unanswered(self, address: str, port: int) -> str | None:
@@ -133,9 +138,9 @@ def test_a_vip_that_only_the_bootstrap_answers_is_probed_once() -> None:
 def test_a_vip_that_a_foreign_machine_answers_is_a_fault(macs: dict[str, set[str]], line: str) -> None:
     (fault,) = result_of(FakeNetwork(macs)).faults
     assert line in str(fault)
-    assert (
-        ". Fix: switch that machine off, or remove the address from it; the switch shows the port of its MAC"
-        in str(fault)
+    assert fault.fix == (
+        "if the address is that machine's own, choose another VIP; else remove it from that machine: "
+        "the switch shows the port of its MAC"
     )
 
 
@@ -208,7 +213,8 @@ def test_over_ipv6_multicast_the_clusters_machines_are_known_by_their_macs() -> 
                 "api.okd.lab.test: the resolver of this machine answers nothing, wanted only 192.168.111.5. "
                 "Fix: add to the site's DNS: api.okd.lab.test. IN A 192.168.111.5",
                 "preflight.apps.okd.lab.test: the resolver of this machine answers 192.168.111.4, 203.0.113.1, "
-                "wanted only 192.168.111.4. Fix: add to the site's DNS: *.apps.okd.lab.test. IN A 192.168.111.4",
+                "wanted only 192.168.111.4. Fix: replace those in the site's DNS by: "
+                "*.apps.okd.lab.test. IN A 192.168.111.4",
             ],
             id="none-and-one-too-many",
         ),
@@ -225,6 +231,17 @@ def test_a_dual_stack_cluster_needs_both_records() -> None:
     warning, other = result_of(FakeNetwork(), spec).warnings
     assert warning.endswith(". Fix: add to the site's DNS: api.okd.lab.test. IN AAAA fd2e::5")
     assert other.endswith(". Fix: add to the site's DNS: *.apps.okd.lab.test. IN AAAA fd2e::4")
+
+
+def test_a_vip_that_the_provisioner_itself_has_is_a_fault() -> None:
+    (fault,) = result_of(FakeNetwork({API: {BOOTSTRAP}}, own=API)).faults
+    assert (fault.where, fault.fix) == (f"API VIP {API}", "remove it from this machine, or write another one")
+
+
+def test_a_vip_in_production_stays_whoever_else_answers_it() -> None:
+    spec = NetworkPreflightSpec.of(clusters.plan("rehearsal", phase="production"))
+    (fault,) = result_of(FakeNetwork({API: {STRANGER}}), spec).faults
+    assert fault.fix.startswith("remove the address from that machine: the installed nodes keep it")
 
 
 BALANCER = "10.20.0.100"
@@ -287,7 +304,7 @@ def test_a_foreign_dhcp_server_on_a_managed_network_is_a_fault() -> None:
     other = Offer("172.22.0.8", "02:00:00:00:00:01", "172.22.0.77", "pxelinux.0")
     wanted = [
         f"DHCP on pxe0: answered by {server}, wanted only this cluster's own server. "
-        "Fix: switch that DHCP server off there, or write provisioningNetwork: Unmanaged"
+        "Fix: write provisioningNetwork: Unmanaged if it is the site's; else remove it from this network"
         for server in ("172.22.0.8, 02:00:00:00:00:01 (locally administered)", "172.22.0.9, 00:1b:21:00:00:99")
     ]
     network = FakeNetwork(offers={OFFER, other})

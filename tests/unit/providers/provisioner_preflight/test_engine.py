@@ -56,7 +56,7 @@ def test_a_good_provisioner_has_no_faults() -> None:
         ),
         pytest.param(
             {}, {"host": replace(HOST, pool=None)},
-            "pool default: missing", "`virsh -c qemu:///system pool-define-as default dir --target",
+            "pool default: missing", "correct bootstrap.pool to one of `virsh -c qemu:///system pool-list --all`, or",
             id="no-pool",
         ),
         pytest.param(
@@ -251,7 +251,7 @@ def test_what_cannot_be_probed_is_listed(spec: dict[str, Any], world: dict[str, 
         ),
         pytest.param(
             {}, {"bridges": {"baremetal": Bridge(is_bridge=True, up=True, linked=False)}},
-            "bridge baremetal: none of its ports has a link. Fix: `ip link set <interface> master baremetal`",
+            "bridge baremetal: none of its ports has a link. Fix: make the card of the machine network its port",
             id="alone",
         ),
         pytest.param(
@@ -306,8 +306,8 @@ def test_space_that_the_vm_already_uses_counts_as_free() -> None:
         pytest.param(
             {"room": NotADirectoryError(errno.ENOTDIR, "Not a directory", "/srv")},
             [
-                "provisioner.pool_path /srv/okd: /srv is in the way (Not a directory). Fix: remove it, or name "
-                "another folder"
+                "provisioner.pool_path /srv/okd: /srv is in the way (Not a directory). Fix: name another "
+                "folder, or move that aside"
             ],
             id="a-file-in-the-way",
         ),

@@ -377,5 +377,5 @@ def test_an_unreachable_libvirt_is_one_line(tmp_path: Path) -> None:
         pass
     assert str(caught.value).startswith(f"{uri}: libvirt is not reachable: Failed to connect socket to ")
     assert str(caught.value).endswith(
-        ". Fix: start libvirtd, or correct platform.baremetal.libvirtURI, then run `pulumi up` again"
+        ". Fix: start libvirtd (modular daemons: virtqemud, virtstoraged), or correct platform.baremetal.libvirtURI"
     )
