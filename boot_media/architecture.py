@@ -32,4 +32,4 @@ def another_architecture(path: Path, actual: Architecture | None, wanted: Archit
     if actual in (None, wanted):
         return None
     what = f"its kernel is of {actual}, and {wanted.option} is booted by servers of {wanted}"
-    return Fault(str(path), what, f"name CoreOS' live ISO of {wanted} there")
+    return Fault(str(path), what, f"have {wanted.option} name CoreOS' live ISO of {wanted}, with its sha256")

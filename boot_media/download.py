@@ -38,7 +38,7 @@ def ensure_base(option: str, sha256: str, url: str, report: Report) -> Path:
         raise BootMediaError(f"no such {NAMES[option]}", where=str(path), fix=f"put it there, or set {option}")
     path.parent.mkdir(parents=True, exist_ok=True)
     with replaced(path, 0o644) as part:
-        actual = _download(option, url, part, report)
+        actual = _download(option, url, path, part, report)
         if actual != sha256:
             pin = f"{option.rpartition('.')[0]}.sha256"
             fix = f"set {pin} to it if {url} has the right image; else correct {option}"
@@ -46,8 +46,8 @@ def ensure_base(option: str, sha256: str, url: str, report: Report) -> Path:
     return path
 
 
-def _download(option: str, url: str, part: IO[bytes], report: Report) -> str:
-    """Copy `url` into `part`, and return its SHA-256."""
+def _download(option: str, url: str, path: Path, part: IO[bytes], report: Report) -> str:
+    """Copy `url` into `part`, which becomes `path`, and return its SHA-256."""
     if not url.startswith(SCHEMES):
         raise BootMediaError("unknown scheme", where=url, fix=f"start {option} with one of {', '.join(SCHEMES)}")
     digest, done, reported = hashlib.sha256(), 0, 0
@@ -62,7 +62,7 @@ def _download(option: str, url: str, part: IO[bytes], report: Report) -> str:
         part.flush()
     except OSError as error:
         what = f"cannot be downloaded ({error.strerror or error})"
-        raise BootMediaError(what, where=url, fix=f"correct {option}, or put the image into the cache") from None
+        raise BootMediaError(what, where=url, fix=f"correct {option}, or save the image as {path}") from None
     return digest.hexdigest()
 
 

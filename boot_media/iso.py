@@ -29,6 +29,7 @@ from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.values.architecture import Architecture
 from cluster.values.disk_hints import Hints
 
+LIVE_ISO = "the base has to be a CoreOS live ISO"
 INSTALL_VERSION = f"install coreos-installer {COREOS_INSTALLER_VERSION}, or run tools/coreos-installer"
 BLOCK = 4096
 CHUNK = 1024 * 1024
@@ -206,7 +207,9 @@ class IsoMaker:
             return
         if (actual := _sha256(self._base)) != self._sha256:
             what = f"sha256 is {actual}, the stack wants {self._sha256} ({self._option}.sha256)"
-            raise BootMediaError(what, where=str(self._base), fix="remove the file")
+            raise BootMediaError(
+                what, where=str(self._base), fix=f"remove the file; the next run fetches {self._option}.url"
+            )
         what = f"wrote outside the embed area of {self._base}"
         raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION)
 
@@ -223,7 +226,7 @@ class IsoMaker:
             if code:
                 text = " ".join(os.pread(errors.fileno(), CHUNK, 0).decode(errors="replace").split())
                 what = f"refused by coreos-installer: {text[:400]}"
-                raise BootMediaError(what, where=str(self._base), fix="use a CoreOS live ISO as the base")
+                raise BootMediaError(what, where=str(self._base), fix=f"correct what it names; {LIVE_ISO}")
             return os.pread(output.fileno(), CHUNK, 0)
 
 

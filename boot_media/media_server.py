@@ -238,9 +238,13 @@ class MediaServer:
         except OSError as error:
             what, fix = str(error.strerror), ""
             if error.errno == errno.EADDRINUSE:
-                what, fix = "the port is taken", "end what listens there, or set media.port"
+                what = "the port is taken"
+                fix = "let the run that has it end, or set media.port to a free one (`ss -lntp` says who has which)"
             elif error.errno == errno.EADDRNOTAVAIL:
-                what, fix = "no such address on this machine", "set media.address to one that the BMCs reach"
+                what, fix = (
+                    "no such address on this machine",
+                    "set media.address to one of its own that the BMCs reach",
+                )
             raise ProvisioningError(what, where=where, fix=fix) from None
         self.port = server.server_address[1]
         threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True).start()

@@ -28,17 +28,18 @@ class WebServer:
             ProvisioningError: It has none or another one; the message has the command that makes it.
         """
         url = f"{self.url}/{iso.url_path(host)}"
+        fix = f"run `okd-baremetal isos {self.stack} --out <directory>`, and upload that directory to {self.url}/"
         try:
             status, length = _head(url)
         except OSError as error:
             what = f"cannot be asked for the boot ISO of {host} ({error.strerror or error})"
+            fix = "correct media.url, or have that server answer this machine, too"
         else:
             if status == HTTPStatus.OK and length == str(iso.size):
                 return url
             what = f"{length or 'an unknown number of'} bytes, the boot ISO of {host} has {iso.size}"
             if status != HTTPStatus.OK:
                 what = f"HTTP {status} instead of the boot ISO of {host}"
-        fix = f"run `okd-baremetal isos {self.stack} --out <directory>`, and upload that directory to {self.url}/"
         # Without the digest: the path is as good as a password.
         raise ProvisioningError(what, where=f"{self.url}/…/{host}.iso", fix=fix)
 

@@ -20,8 +20,13 @@ DEGRADED = "EtcdMembersDegraded"
 
 Source: pkg/operator/etcdmemberscontroller of openshift/cluster-etcd-operator, 0c63ddc.
 """
-FIX = "take the server out first (docs/how-to/replace-a-control-plane-server.md)"
-BEFORE_PRODUCTION = f"{FIX}; if the API will never answer, run `pulumi destroy` and install the cluster again"
+TAKE_OUT = "take the server out first (docs/how-to/replace-a-control-plane-server.md)"
+REPAIR = "have the etcd operator report all members first (`oc get clusteroperator etcd`), and take no other one out"
+ANSWER = "have the API answer first, since etcd is asked before a copy of it is wiped"
+BEFORE_PRODUCTION = "; if it will never answer, run `pulumi destroy`, and install the cluster again"
+
+_Problem = tuple[str, str]
+"""What is wrong, and the fix."""
 
 
 class _Node(Model):
@@ -47,32 +52,33 @@ class EtcdQuorum:
         try:
             problem = self._taken_out(host, addresses) if self.in_production else self._members(host, addresses)
         except OSError as error:
-            problem = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+            what = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+            problem = what, ANSWER if self.in_production else f"{ANSWER}{BEFORE_PRODUCTION}"
         if problem:
-            fix = FIX if self.in_production else BEFORE_PRODUCTION
-            raise ProvisioningError(f"not wiped: {problem}", where=host, fix=fix)
+            what, fix = problem
+            raise ProvisioningError(f"not wiped: {what}", where=host, fix=fix)
 
-    def _taken_out(self, host: str, addresses: Collection[str]) -> str | None:
+    def _taken_out(self, host: str, addresses: Collection[str]) -> _Problem | None:
         return self._node(host) or self._members(host, addresses) or self._quorum()
 
-    def _node(self, host: str) -> str | None:
+    def _node(self, host: str) -> _Problem | None:
         node = self.api.get(self.vip, f"{NODE_LIST}/{host}", _Node)
-        return f"node {host} exists" if node else None
+        return (f"node {host} exists", TAKE_OUT) if node else None
 
-    def _members(self, host: str, addresses: Collection[str]) -> str | None:
+    def _members(self, host: str, addresses: Collection[str]) -> _Problem | None:
         members = self.api.get(self.vip, MEMBERS, ConfigMap)
         if members is None and not self.in_production:
             return None  # the etcd operator has not started
         if not members or not members.data:
-            return "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd"
+            return "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd", REPAIR
         listed = sorted({*members.data.values()} & {*addresses})
-        return f"{host} is a member of etcd ({', '.join(listed)})" if listed else None
+        return (f"{host} is a member of etcd ({', '.join(listed)})", TAKE_OUT) if listed else None
 
-    def _quorum(self) -> str | None:
+    def _quorum(self) -> _Problem | None:
         etcd = self.api.get(self.vip, ETCD, Reporting)
         degraded = etcd.status.condition(DEGRADED) if etcd else None
         if degraded is None:
-            return f"etcd's condition {DEGRADED} is missing"
+            return f"etcd's condition {DEGRADED} is missing", REPAIR
         if degraded.status == "False":
             return None
-        return f"a member of etcd does not answer: {degraded.message or degraded.status}"
+        return f"a member of etcd does not answer: {degraded.message or degraded.status}", REPAIR

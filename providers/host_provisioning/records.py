@@ -167,7 +167,7 @@ def not_installed(
     lines = "".join(f"\n  {name}: {error}" for name, error in failed.items())
     count = f"{len(failed)} of {len(spec.hosts)} {spec.role.value} hosts"
     what = f"{count} were not installed:{lines}\nAll others run"
-    fix = "run `pulumi up` again, which retries those hosts"
+    fix = "do what each line says, then run `pulumi up` again, which retries those hosts"
     if reinstalled:
         names = ", ".join(sorted(reinstalled))
         fix += f". Before that, remove from `reinstall` the hosts that are reinstalled already: {names}"

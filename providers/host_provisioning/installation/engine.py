@@ -29,6 +29,7 @@ from base.errors import BmcIdentityError, BmcRefusedError, BmcTimeoutError, Faul
 from base.progress import Progress, Report
 from boot_media.disk import CHOSEN, FAILED, REFUSED
 from boot_media.iso import names_boot_iso
+from providers.consent import naming
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
 from wires.redfish.bmc import CD, HDD, ONCE, SPELLINGS, BmcClient, Power
@@ -194,7 +195,8 @@ class Installation:
         machine = yield from steps.value("an answer of the BMC", self.adapters.bmc.identity)
         if self.host.uuid and not machine.answers_to(self.host.uuid):
             what = f"the BMC is that of UUID {machine.uuid}, wanted {self.host.uuid}; nothing was changed"
-            fix = "run `pulumi up --refresh`: the server was replaced"
+            replaced = f"if that machine replaces the server, {naming(self.host.name, machine)}, then run `pulumi up`"
+            fix = f"correct the host's bmc.address; or, {replaced}"
             raise BmcIdentityError(what, where=self.adapters.bmc.url, fix=fix)
 
     def _install(self, steps: Steps, power: Power, media: str | None) -> Waits:
@@ -202,7 +204,7 @@ class Installation:
         is_foreign = media is not None and not names_boot_iso(media, self.host.name)
         if power is Power.ON and is_foreign:
             what = f"it runs with {shown(media or '')} in its virtual CD drive"
-            fix = "eject that, or switch the server off, then run `pulumi up` again"
+            fix = "if that may be stopped, switch the server off, then run `pulumi up` again, which ejects it"
             raise BmcRefusedError(what, where=self.adapters.bmc.url, fix=fix)
         if power is Power.ON and media and (yield from self._is_continued(steps, media)):
             return
@@ -349,7 +351,8 @@ class Installation:
         text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
         fix = fault.fix or TOO_LATE
         if self._step == ADOPTING:
-            fix = "if it does not run this cluster, switch it off, then run `pulumi up` again, which installs it"
+            wipes = "switch it off, then run `pulumi up` again, which wipes and installs it"
+            fix = f"look at the server's console; if it does not run this cluster, {wipes}"
         return BmcTimeoutError(text, where=self.adapters.bmc.url, fix=fix)
 
     def _enter(self, step: str) -> None:

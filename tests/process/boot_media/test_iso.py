@@ -209,7 +209,12 @@ def test_nothing_is_left_on_disk(
 @pytest.mark.parametrize(
     ("content", "tool", "message"),
     [
-        (b"no iso", None, r"x\.iso: refused by coreos-installer: .+\. Fix: use a CoreOS live ISO as the base$"),
+        (
+            b"no iso",
+            None,
+            r"x\.iso: refused by coreos-installer: .+\. Fix: correct what it names; the base has to be a CoreOS live "
+            r"ISO$",
+        ),
         (
             b"no iso",
             Path("/none"),
@@ -230,7 +235,9 @@ def test_a_refusal_is_one_line(
 
 def test_a_base_of_another_digest_is_refused(base: Path, installer: Path) -> None:
     what = rf"sha256 is {digest(base)}, the stack wants {'0' * 64} \(media\.base_iso\.sha256\)"
-    with pytest.raises(BootMediaError, match=rf"{what}\. Fix: remove the file$"):
+    with pytest.raises(
+        BootMediaError, match=rf"{what}\. Fix: remove the file; the next run fetches media\.base_iso\.url$"
+    ):
         IsoMaker(base, "0" * 64, installer)
 
 
@@ -241,7 +248,7 @@ def test_a_base_of_another_architecture_is_refused(installer: Path, tmp_path: Pa
         IsoMaker(path, digest(path), installer, Architecture.ARM64)
     assert str(caught.value) == (
         f"{path}: its kernel is of amd64, and media.base_iso_arm64 is booted by servers of arm64. "
-        "Fix: name CoreOS' live ISO of arm64 there"
+        "Fix: have media.base_iso_arm64 name CoreOS' live ISO of arm64, with its sha256"
     )
     IsoMaker(path, digest(path), installer, Architecture.AMD64).close()
 

@@ -75,7 +75,7 @@ def test_a_refusal_names_the_options_of_the_image(source: Path, option: str, pin
         (
             "file:///none",
             r"^file:///none: cannot be downloaded \(.*\)\. "
-            r"Fix: correct media\.base_iso\.url, or put the image into the cache$",
+            r"Fix: correct media\.base_iso\.url, or save the image as .*/images/[0-9a-f]{64}$",
         ),
         ("/x", r"^/x: unknown scheme\. Fix: start media\.base_iso\.url with one of https://, http://, file://$"),
     ],

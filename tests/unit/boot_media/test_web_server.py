@@ -89,7 +89,9 @@ def test_an_answer_without_a_length_is_one_line(iso: Iso, answer: bytes, message
     ("url", "why"), [("http://127.0.0.1:1", ".*refused"), ("http://127.0.0.1:99999", ""), ("http://[1.2]", "")]
 )
 def test_an_unreachable_server_is_one_line(iso: Iso, url: str, why: str) -> None:
-    with pytest.raises(ProvisioningError, match=rf"cannot be asked for the boot ISO of h0 \({why}"):
+    with pytest.raises(
+        ProvisioningError, match=rf"cannot be asked for the boot ISO of h0 \({why}.*Fix: correct media\.url, or have"
+    ):
         WebServer(url, "prod").publish("h0", iso)
 
 

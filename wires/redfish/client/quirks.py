@@ -66,7 +66,8 @@ TABLE = (
         "metal3 supported_hardware.md: Cd is the physical drive",
         manufacturer="dell",
         bmc="1[23]G",
-        unsupported="an iDRAC8 boots its virtual CD only by ImportSystemConfiguration; install this server by hand",
+        unsupported="an iDRAC8 boots its virtual CD only by ImportSystemConfiguration, which this program does not "
+        "use; leave this host out",
     ),
     Quirks(
         "Dell iDRAC9 before 6.00",

@@ -29,16 +29,15 @@ NOT_NOW_WORDS = (
 )
 UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
 EXPIRED, OTHER_NAME, OTHER_ADDRESS = 10, 62, 64  # X509_V_ERR_* of OpenSSL's x509_vfy.h; Python's ssl has no names
-RENAME = "have bmc.address name the server as its certificate does; or pin it with bmc_trust.<host>.sha256"
+PIN = "pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show"
+RENAME = f"have bmc.address name the server as its certificate does; or {PIN}"
 FIXES = {
-    EXPIRED: "renew it; or pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show",
+    EXPIRED: f"renew it; or {PIN}",
     OTHER_NAME: RENAME,
     OTHER_ADDRESS: RENAME,
 }
 """The fix for a certificate that is not trusted, by OpenSSL's code."""
-UNKNOWN_CA_FIX = (
-    "set bmc_ca, or bmc_trust.<host>.ca, to the PEM of the CA that signed it; or pin bmc_trust.<host>.sha256"
-)
+UNKNOWN_CA_FIX = f"set bmc_ca, or bmc_trust.<host>.ca, to the PEM of the CA that signed it; or {PIN}"
 """The fix for every other code: no trusted CA signed the certificate."""
 OTHER_CERTIFICATE_FIX = (
     "if the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out what answers"

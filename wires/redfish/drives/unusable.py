@@ -9,7 +9,10 @@ VENDOR_ACTIONS = ("VirtualMediaConfig", "Mount")
 """Parts of the names of what Supermicro has in place of InsertMedia: VirtualMediaConfig, IsoConfig.Mount."""
 ANOTHER_SYSTEM = "end bmc.address with the server's own system; /redfish/v1/Systems lists all"
 LICENCE = "find out whether the vendor wants a licence for virtual media"
-UPDATE = "update the BMC's firmware to one that has InsertMedia, or install this server by hand"
+UPDATE = (
+    "update the BMC's firmware to one that has InsertMedia, or have the server boot from the network: begin "
+    "bmc.address with redfish, or redfish-uefihttp"
+)
 
 
 def explained(where: str, system: Any, listings: Sequence[Any], drives: Sequence[Any]) -> BmcRefusedError:

@@ -197,14 +197,14 @@ def test_the_error_of_an_update_has_a_line_for_each_host_that_failed() -> None:
         "2 of 2 compute hosts were not installed:",
         "  w1: https://bmc: power On was not reached in time. Fix: look at the console",
         "  w0: no luck",
-        "All others run. Fix: run `pulumi up` again, which retries those hosts",
+        "All others run. Fix: do what each line says, then run `pulumi up` again, which retries those hosts",
     ]
 
 
 def test_the_error_of_a_partial_reinstall_names_the_lines_to_remove() -> None:
     error = records.not_installed(spec(), {"w1": ProvisioningError("no luck")}, {"w2", "w0"})
     assert str(error).endswith(
-        "Fix: run `pulumi up` again, which retries those hosts."
+        "Fix: do what each line says, then run `pulumi up` again, which retries those hosts."
         " Before that, remove from `reinstall` the hosts that are reinstalled already: w0, w2"
     )
 

@@ -28,11 +28,11 @@ def test_an_iso_of_another_architecture_is_a_fault() -> None:
     arm64, amd64 = {ISO: Architecture.ARM64}, {ISO: Architecture.AMD64}
     assert faults(result_of(architectures=arm64)) == [
         f"{ISO}: its kernel is of arm64, and media.base_iso is booted by servers of amd64. "
-        "Fix: name CoreOS' live ISO of amd64 there"
+        "Fix: have media.base_iso name CoreOS' live ISO of amd64, with its sha256"
     ]
     assert faults(result_of(OF_ARM64, architectures=amd64)) == [
         f"{ISO}: its kernel is of amd64, and media.base_iso_arm64 is booted by servers of arm64. "
-        "Fix: name CoreOS' live ISO of arm64 there"
+        "Fix: have media.base_iso_arm64 name CoreOS' live ISO of arm64, with its sha256"
     ]
     assert [faults(result_of(architectures=amd64)), faults(result_of(OF_ARM64, architectures=arm64))] == [[], []]
 

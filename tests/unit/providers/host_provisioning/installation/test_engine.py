@@ -127,7 +127,7 @@ def test_off_after_on_without_a_read_of_the_iso_is_no_installation() -> None:
 
 def test_a_host_running_from_a_foreign_image_is_not_touched() -> None:
     rig = running("nfs://x/rescue.iso")
-    with pytest.raises(BmcRefusedError, match=r"rescue\.iso.*Fix: eject that"):
+    with pytest.raises(BmcRefusedError, match=r"rescue\.iso.*Fix: if that may be stopped"):
         rig.run()
     assert rig.bmc.writes == []
 
