@@ -22,8 +22,10 @@ from cluster.plan.model import PlannedHost
 from providers.bmc_host.checks import BmcReport, Check, consented
 from providers.bmc_host.engine import BmcHostEngine
 from providers.pulumi.workers import WORKERS
+from wires.redfish.bmc import Identity
 from wires.redfish.capture.tree import BmcCapture
 from wires.redfish.client.access import BmcAccess
+from wires.redfish.identity import is_one_machine, named
 from wires.redfish.probe import BmcProbe
 
 CAPTURE_FILE = "capture.json"
@@ -83,11 +85,22 @@ def check(options: argparse.Namespace) -> int:
             return Check(bmc, engine, options.stack is not None and isinstance(host, Server)).report()
 
     rows = _ask_all(_chosen(plan.hosts, options.host), row_of, lambda row: "would stop `up`" if row.stops else "ok")
+    _add_shared_machines(rows)
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
         _print_for_people(rows)
     return EXIT_INVALID if any(row.stops for row in rows) else EXIT_OK
+
+
+def _add_shared_machines(rows: Sequence[BmcReport]) -> None:
+    """Add a line to the rows of hosts whose BMCs lead to one machine."""
+    for row in rows:
+        own = Identity(row.uuid, row.serial)
+        others = [it.host for it in rows if it is not row and is_one_machine(own, Identity(it.uuid, it.serial))]
+        if others:
+            what = f"its BMC and that of {', '.join(others)} lead to one machine, {named(own)}"
+            row.stops.append(str(Fault(f"{row.host} ({row.bmc})", what, "correct one bmc.address, or remove a host")))
 
 
 def _add_consent(parser: argparse.ArgumentParser) -> None:
@@ -127,7 +140,12 @@ def consents_of(plan: BmcPlan, servers: Sequence[Server]) -> dict[str, str]:
     for _, error in answers:
         if error:
             print(one_line(error), file=sys.stderr)
-    return {server.name: name for server, (name, _) in zip(servers, answers, strict=True) if name}
+    consents = {server.name: name for server, (name, _) in zip(servers, answers, strict=True) if name}
+    shared = [host for host, name in consents.items() if [*consents.values()].count(name) > 1]
+    if shared:
+        fix = "correct their bmc.address, so that each leads to its own machine"
+        print(Fault(", ".join(shared), "their BMCs lead to one machine", fix), file=sys.stderr)
+    return {host: name for host, name in consents.items() if host not in shared}
 
 
 def _add_capture(parser: argparse.ArgumentParser) -> None:

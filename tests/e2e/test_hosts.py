@@ -347,7 +347,8 @@ def test_another_machine_at_the_address_is_named_beside_the_recorded_one(project
     assert bmc.writes[first:] == []
 
     project.site["hosts"]["okd-master-0"]["consent"] = "SN-2"
-    assert "which is left as it is. Fix: switch that server off" in project.pulumi("up", "--yes", "--skip-preview")
+    replaced = project.pulumi("up", "--yes", "--skip-preview")
+    assert f"make sure that a system, UUID {uuid}, serial SN-1 is off" in replaced
     assert project.outputs("okd-master-0")["uuid"] == THIRD
     project.pulumi("preview", "--expect-no-changes")
 

@@ -262,6 +262,20 @@ def test_nothing_is_written_if_a_machine_is_not_the_consented_one(site: Site) ->
     assert not (site.folder / "arguments").exists()
 
 
+def test_two_hosts_of_one_machine_stop_up_and_get_no_consent(site: Site) -> None:
+    """Case C2: one BMC by two names, which only the machine's identity shows."""
+    twin = {"UUID": uuid_of(0), "SerialNumber": serial_of(0)}
+    site.fleet.fault(Fault("GET .*/Systems/1$", "says", says=twin), hosts=(1,))
+    rows = {row["host"]: row["stops"] for row in json.loads(site.check("--json").stdout)}
+    assert f"its BMC and that of h1 lead to one machine, a system, UUID {uuid_of(0)}" in rows["h0"][-1]
+    assert "its BMC and that of h0 lead to one machine" in rows["h1"][-1]
+    assert not [stop for stop in rows["h2"] if "one machine, a system" in stop]
+    site.options()
+    done = site.consent()
+    assert (done.returncode, done.stdout) == (2, f"okd-baremetal:consent:\n  h2: {uuid_of(2)}\n")
+    assert "h0, h1: their BMCs lead to one machine. Fix: correct their bmc.address" in done.stderr
+
+
 def test_encrypted_logins_are_decrypted_by_pulumi(site: Site) -> None:
     login = {"username": "admin", "password": CANARY}
     values: dict[str, Any] = {"okd-baremetal:bmc_credentials": {f"h{index}": login for index in range(3)}}

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from base import lock
-from base.errors import BmcIdentityError, BmcTimeoutError, BusyError, OkdBaremetalError
+from base.errors import BmcIdentityError, BmcTimeoutError, BusyError, ConfigError, OkdBaremetalError
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
@@ -159,6 +159,17 @@ class TestUnreachable:
         with pytest.raises(BmcTimeoutError, match="connection refused") as caught:
             act(BmcHostProvider())
         assert "hidden" not in str(caught.value)
+
+
+def test_a_protected_server_is_not_switched_off_by_ignore_protect() -> None:
+    """`--ignore-protect` of Pulumi's CLI 3.256 passes `protect`; no BMC is asked."""
+    with pytest.raises(ConfigError, match=r"m0: it belongs to a cluster in production .* `pulumi config set destroy"):
+        BmcHostProvider().delete("u", {**RECORDED, "protected": True})
+
+
+def test_a_change_of_the_protection_only_asks_no_bmc() -> None:
+    outs = BmcHostProvider().update("u", RECORDED, {**DEAD, "protected": True}).outs
+    assert outs == {**RECORDED, "protected": True}
 
 
 @pytest.mark.parametrize(
