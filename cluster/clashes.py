@@ -1,7 +1,7 @@
 """Clashes between clusters: values that only one of those on a layer-2 network can have, or only one anywhere."""
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from base.errors import Fault
@@ -9,11 +9,12 @@ from cluster.install_config import InstallConfig
 from cluster.install_config.platform import MANAGED
 from cluster.install_config.rules.names import dns_fault, name_fault
 from cluster.install_config.rules.vips import user_managed
-from cluster.options import MachineOptions
+from cluster.options import MachineOptions, Options
 from cluster.plan.address_table.conflicts import conflicts, listed
 from cluster.plan.address_table.rows import Row, is_installed, rows_of
 from cluster.plan.address_table.uses import IN_TWO_CLUSTERS, Use
 from cluster.plan.intent import NO_OPTIONS
+from cluster.plan.refusals import OWN_MACHINE
 from cluster.values.vrrp import free_router_ids, router_ids
 
 
@@ -47,20 +48,27 @@ _Found = Iterator[tuple[int, Fault]]
 def clashes_between(clusters: Sequence[ClusterConfig]) -> list[list[Fault]]:
     """Return the clashes of each cluster with the clusters before it.
 
-    Names in DNS and MACs are unique everywhere. All else may be used again at another site, behind its own router.
-    The bootstrap VM of an installed cluster is gone, so its address is free. This ignores invalid values, because the
-    check of each file reports them. A cluster with the name of an earlier one of its site gets no line about its
-    VRIDs, because they follow from the name.
+    Names in DNS, MACs and machines are unique everywhere. All else may be used again at another site, behind its own
+    router. The bootstrap VM of an installed cluster is gone, so its address is free. This ignores invalid values,
+    because the check of each file reports them. A cluster with the name of an earlier one of its site gets no line
+    about its VRIDs, because they follow from the name.
     """
     faults: list[list[Fault]] = [[] for _ in clusters]
+    rows = [_rows(number, cluster) for number, cluster in enumerate(clusters)]
     for site in dict.fromkeys(cluster.site for cluster in clusters):
         numbers = [number for number, cluster in enumerate(clusters) if cluster.site == site]
-        for family in (_names, _router_ids, _addresses):
+        for family in (_names, _router_ids):
             for index, fault in family([clusters[number] for number in numbers]):
                 faults[numbers[index]].append(fault)
-    for family in (_domains, _macs):
-        for number, fault in family(clusters):
-            faults[number].append(fault)
+        at_site = (row for number in numbers for row in rows[number] if row.use is not Use.CARD)
+        for index, fault in _conflicts(at_site):
+            faults[index].append(fault)
+    for number, fault in (
+        *_domains(clusters),
+        *_machines(clusters),
+        *_conflicts(row for of_cluster in rows for row in of_cluster if row.use is Use.CARD),
+    ):
+        faults[number].append(fault)
     return faults
 
 
@@ -112,23 +120,30 @@ def _router_ids_of(cluster: ClusterConfig) -> dict[str, int]:
     return {vip: router_id for vip, router_id in ids.items() if managed or vip != "provisioning"}
 
 
-def _addresses(clusters: Sequence[ClusterConfig]) -> _Found:
-    return _conflicts(clusters, lambda row: row.use is not Use.CARD)
-
-
-def _macs(clusters: Sequence[ClusterConfig]) -> _Found:
-    return _conflicts(clusters, lambda row: row.use is Use.CARD)
-
-
-def _conflicts(clusters: Sequence[ClusterConfig], compared: Callable[[Row], bool]) -> _Found:
-    rows = (
-        row._replace(holder=str(number), file=cluster.file)
-        for number, cluster in enumerate(clusters)
-        for row in rows_of(cluster.config, cluster.options)
-        if compared(row) and not (row.use is Use.BOOTSTRAP and is_installed(cluster.options))
+def _machines(clusters: Sequence[ClusterConfig]) -> _Found:
+    """Yield the consents to wipe a machine that an earlier cluster has."""
+    claims = (
+        _Value(index, machine.strip().lower(), f"config: consent.{host}", machine)
+        for index, cluster in enumerate(clusters)
+        if isinstance(cluster.options, Options)
+        for host, machine in cluster.options.consent.items()
     )
-    for row, fault in conflicts(rows, IN_TWO_CLUSTERS):
-        yield int(row.holder), fault
+    for claim, earlier in _shared(claims):
+        what = f"{claim.what} is a machine of {_files(clusters, earlier)} already"
+        yield claim.number, Fault(claim.path, what, OWN_MACHINE)
+
+
+def _rows(number: int, cluster: ClusterConfig) -> list[Row]:
+    """Return the addresses of a cluster, whose number holds them all."""
+    return [
+        row._replace(holder=str(number), file=cluster.file)
+        for row in rows_of(cluster.config, cluster.options)
+        if not (row.use is Use.BOOTSTRAP and is_installed(cluster.options))
+    ]
+
+
+def _conflicts(rows: Iterable[Row]) -> _Found:
+    return ((int(row.holder), fault) for row, fault in conflicts(rows, IN_TWO_CLUSTERS))
 
 
 def _name_claims(clusters: Sequence[ClusterConfig]) -> Iterator[_Value]:

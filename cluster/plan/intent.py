@@ -118,7 +118,7 @@ def dhcp_range(bare: BareMetal) -> tuple[Address, Address] | None:
     """Return the first and the last address of `provisioningDHCPRange`; None if it is no range."""
     ends = [parse_address(end) for end in bare.provisioning_dhcp_range.split(",")]
     match ends:
-        case [first, last] if first and last:
+        case [first, last] if first and last and first.version == last.version:
             return first, last
     return None
 

@@ -16,6 +16,7 @@ NAMED = 3
 FIXES = {
     Use.CARD: "write another: each network card has its own",
     Use.SYSTEM: "write another: a server belongs to one cluster",
+    Use.ROUTE: "remove the route, or choose other networks of pods and services",
     Use.PROVISIONING: "write a network of its own, or provisioningNetwork: Disabled",
 }
 
@@ -40,7 +41,7 @@ def conflicts(rows: Iterable[Row], may_coincide: Pairs) -> Iterator[tuple[Row, F
         earlier = [
             other
             for use in rivals_of[row.use]
-            for other in (*points[use, row.value], *(each for each in ranges[use] if _touch(row.value, each.value)))
+            for other in (*points[use, row.value], *(each for each in ranges[use] if _touch(row, each)))
             if other.holder != row.holder and not (row.part and other.part and row.part != other.part)
         ]
         if earlier:
@@ -55,17 +56,20 @@ def listed(texts: Iterable[str]) -> str:
     return ", ".join(every[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _touch(value: Hashable, network: Hashable) -> bool:
+def _touch(row: Row, other: Row) -> bool:
+    """Return whether a network contains or overlaps a row's value. A route to more than a network leaves it alone."""
+    value, network = row.value, other.value
     if not isinstance(network, Network):
         return False
     if isinstance(value, Network):
-        return overlap(value, network)
+        return overlap(value, network) and (row.use is not Use.ROUTE or value.prefixlen >= network.prefixlen)
     return isinstance(value, Address) and in_any(value, [network])
 
 
 def _fault(row: Row, earlier: list[Row]) -> Fault:
     around = [other for other in earlier if isinstance(other.value, Network)]
-    verb, fix = "is already", "give each an address of its own"
+    unusable = any(other.use is Use.UNUSABLE for other in earlier)
+    verb, fix = "is already", "choose another" if unusable else "give each an address of its own"
     if around:
         verb = "overlaps" if isinstance(row.value, Network) else "is in"
         fix = "choose an address outside of it, or another network"

@@ -13,7 +13,7 @@ from cluster.plan.address_table.uses import CONTAINING, OVERLAY, Use
 from cluster.plan.addresses import CONFIG
 from cluster.plan.intent import NO_OPTIONS, dhcp_range
 from cluster.plan.network_config import NetworkConfig
-from cluster.values.address import Address, in_any, networks, parse_address
+from cluster.values.address import IPV4, Address, Network, in_any, networks, parse_address
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from cluster.values.mac import parse_mac
 
@@ -93,14 +93,16 @@ def rows_of(config: InstallConfig, options: MachineOptions = NO_OPTIONS) -> list
     rows = [
         *_of_fields(CONFIG_FIELDS, config.model_dump(by_alias=True)),
         *_of_ovn(config),
+        *_of_machine_networks(config),
         *_of_reservations(config),
         *(row for index, host in enumerate(hosts) for row in _of_host(f"{BARE}.hosts[{index}]", host)),
         *_of_nodes(options),
         *(row._replace(path=f"{CONFIG}: {row.path}") for row in _of_fields(OPTION_FIELDS, options.model_dump())),
     ]
     installed = is_installed(options)
+    machines = networks([entry.cidr for entry in config.networking.machine_network])
     used = [
-        row._replace(use=_use(config, row))
+        row._replace(use=_use(config, row, machines))
         for row in rows
         if not (installed and row.use in OVERLAY) and not _unused(config, row)
     ]
@@ -112,11 +114,10 @@ def is_installed(options: MachineOptions) -> bool:
     return isinstance(options, Options) and options.phase is Phase.PRODUCTION
 
 
-def _use(config: InstallConfig, row: Row) -> Use:
+def _use(config: InstallConfig, row: Row, machines: list[Network]) -> Use:
     """Return the use of a row, which may depend on other fields."""
     if row.use in (Use.API_VIP, Use.INGRESS_VIP) and user_managed(config):
         return Use.BALANCER
-    machines = networks([entry.cidr for entry in config.networking.machine_network])
     aside = isinstance(row.value, Address) and not in_any(row.value, machines)
     return Use.OTHER_CARD if row.use is Use.SERVER and aside else row.use
 
@@ -144,15 +145,25 @@ def _of_ovn(config: InstallConfig) -> Iterator[Row]:
         yield from (row for text in texts for row in _rows(Use.OVN, text, path, path))
 
 
+def _of_machine_networks(config: InstallConfig) -> Iterator[Row]:
+    """Yield the addresses of machine networks that no machine can have, but in a point-to-point network."""
+    for index, entry in enumerate(config.networking.machine_network):
+        path = f"networking.machineNetwork[{index}].cidr"
+        for network in networks([entry.cidr]):
+            ends = (network.network_address, *([network.broadcast_address] if network.version == IPV4 else []))
+            if network.prefixlen < network.max_prefixlen - 1:
+                yield from (row for end in ends for row in _rows(Use.UNUSABLE, str(end), path, path))
+
+
 def _of_reservations(config: InstallConfig) -> Iterator[Row]:
     """Yield the address of each host on a Managed provisioning network, in the order of the file."""
     bare = config.baremetal
     reserved = dhcp_range(bare) if bare.provisioning_network == MANAGED else None
-    for index, host in enumerate(bare.hosts or ()):
-        if reserved is None:
-            return
-        address = reserved[0] + index
-        yield Row(Use.RESERVED, address, str(address), f"{BARE}.provisioningDHCPRange", host.name)
+    if reserved is None:
+        return
+    first, last = reserved
+    for host, offset in zip(bare.hosts or (), range(int(last) - int(first) + 1), strict=False):
+        yield from _rows(Use.RESERVED, str(first + offset), f"{BARE}.provisioningDHCPRange", host.name)
 
 
 def _of_host(path: str, host: Host) -> Iterator[Row]:
@@ -167,6 +178,7 @@ def _of_host(path: str, host: Host) -> Iterator[Row]:
     for route in network.routes:
         gateway = f"{path}.{route.path}.next-hop-address"
         yield from _rows(Use.GATEWAY, str(route.gateway or ""), gateway, gateway)
+        yield from _rows(Use.ROUTE, str(route.destination), f"{path}.{route.path}.destination", gateway)
     for server in network.dns_servers:
         yield from _rows(Use.DNS, str(server.address), f"{path}.{server.path}", f"{path}.{server.path}")
 

@@ -28,6 +28,9 @@ class Use(StrEnum):
     WEB_SERVER = "a web server"
     HYPERVISOR = "the hypervisor of the bootstrap VM"
 
+    UNUSABLE = "the first or broadcast address of a machine network"
+    ROUTE = "the destination of a route"
+
     MACHINES = "a machine network"
     PROVISIONING = "the provisioning network"
     PODS = "a network of pods"
@@ -44,16 +47,18 @@ ON_PROVISIONING = frozenset({Use.PROVISIONING_VIP, Use.BOOT_SERVER, Use.RESERVED
 """What they have on the provisioning network."""
 ASIDE = frozenset({Use.OTHER_CARD, *ON_PROVISIONING})
 """What they have on other networks, which may be separate from those of another cluster."""
-SERVICES = frozenset({Use.MEDIA, Use.DNS, Use.NTP, Use.PROXY, Use.REGISTRY, Use.WEB_SERVER, Use.HYPERVISOR})
+PROVISIONER_ONLY = frozenset({Use.WEB_SERVER, Use.HYPERVISOR})
+"""What only the provisioner and the BMCs reach."""
+SERVICES = frozenset({Use.MEDIA, Use.DNS, Use.NTP, Use.PROXY, Use.REGISTRY, *PROVISIONER_ONLY})
 """What a machine outside the cluster serves."""
 SITE = frozenset({*SERVICES, Use.BALANCER, Use.BMC, Use.GATEWAY})
 """What is outside the cluster. One machine may be all of it, such as a helper node or the host of a virtual site."""
-CONTAINING = frozenset({Use.MACHINES, Use.PROVISIONING})
+CONTAINING = frozenset({Use.MACHINES, Use.PROVISIONING, Use.ROUTE})
 """The networks that addresses are in."""
 OVERLAY = frozenset({Use.PODS, Use.SERVICES, Use.OVN})
 """The networks inside a cluster. Its nodes and pods do not reach an address of the site that is in one."""
 
-ADDRESSES = MAIN | ASIDE | SITE | CONTAINING | OVERLAY
+ADDRESSES = MAIN | ASIDE | SITE | CONTAINING | OVERLAY | {Use.UNUSABLE}
 
 Pairs = frozenset[frozenset[Use]]
 
@@ -65,8 +70,11 @@ def _pairs(ones: Iterable[Use], others: Iterable[Use]) -> Pairs:
 
 IN_ONE_CLUSTER = (
     _pairs(SITE, SITE)
-    | _pairs(CONTAINING, MAIN | ASIDE | SITE)
+    | _pairs(CONTAINING, MAIN | ASIDE | SITE | {Use.UNUSABLE})
+    | _pairs({Use.ROUTE}, CONTAINING)
     | _pairs(OVERLAY, ON_PROVISIONING)  # the provisioning network itself must not overlap them
+    | _pairs(OVERLAY, PROVISIONER_ONLY)
+    | _pairs({Use.BALANCER}, {Use.UNUSABLE})
 )
 """The pairs of uses that may coincide in one cluster."""
 
@@ -74,9 +82,9 @@ IN_TWO_CLUSTERS = (
     (_pairs(SITE, SITE) - _pairs({Use.BALANCER}, {Use.BALANCER}))
     | _pairs(ASIDE, ASIDE | SITE)
     | _pairs({Use.SERVER}, SERVICES)  # a cluster may serve another one
-    | _pairs({Use.INGRESS_VIP}, {Use.PROXY, Use.REGISTRY, Use.WEB_SERVER})
+    | _pairs({Use.INGRESS_VIP}, {Use.PROXY, Use.REGISTRY, *PROVISIONER_ONLY})
     | _pairs({Use.PROVISIONING}, MAIN | ASIDE | SITE)
-    | _pairs({Use.MACHINES, *OVERLAY}, Use)
+    | _pairs({Use.MACHINES, Use.ROUTE, Use.UNUSABLE, *OVERLAY}, Use)
 )
 """The pairs of uses that may coincide in two clusters of one layer-2 network."""
 

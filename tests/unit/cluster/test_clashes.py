@@ -304,7 +304,7 @@ def test_addresses_of_the_options_are_compared_too() -> None:
 
 
 def test_the_bootstrap_address_of_an_installed_cluster_is_free() -> None:
-    shared = plans.options(node_addresses={}, media={"url": "http://x"})
+    shared = plans.options(node_addresses={}, consent={}, media={"url": "http://x"})
 
     def found(phase: str) -> list[Fault]:
         ones = (
@@ -315,6 +315,21 @@ def test_the_bootstrap_address_of_an_installed_cluster_is_free() -> None:
 
     assert [fault.where for fault in found("bootstrap")] == ["config: bootstrap.address[0]"]
     assert found("production") == []
+
+
+def test_a_machine_belongs_to_one_cluster() -> None:
+    options = plans.options(node_addresses={}, bootstrap={}, media={"url": "http://x"})
+    first, second = (
+        ClusterConfig(
+            f"{name}.yaml",
+            read(yaml.safe_dump(numbered(number))).config,
+            site,
+            Options.model_validate({**options, "consent": {f"host-{number}": serial}}),
+        )
+        for number, name, site, serial in ((1, "a", "north", "ABC1"), (2, "b", "south", "abc1 "))
+    )
+    (line,) = map(str, clashes_between([first, second])[1])
+    assert line.startswith("config: consent.host-2: abc1  is a machine of a.yaml already. Fix: name each host's own")
 
 
 def test_a_vrid_twice_in_one_cluster_is_left_to_its_own_check() -> None:

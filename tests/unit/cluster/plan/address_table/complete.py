@@ -110,6 +110,7 @@ def _options(net: str, site: str, *, static: bool) -> dict[str, Any]:
     named = {} if static else {name: [f"{net}.{30 + index}"] for index, name in enumerate(plans.HOSTS)}
     return plans.options(
         node_addresses=named,
+        consent={},
         bootstrap={"base_volume": "base.qcow2", **({} if static else {"address": [f"{net}.20"]})},
         media={
             "address": f"{site}.17",

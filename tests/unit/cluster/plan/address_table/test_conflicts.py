@@ -53,6 +53,12 @@ def of_bare(**values: Any) -> Change:
     return lambda config: bare(config).update(values)
 
 
+def route(config: dict[str, Any], destination: str) -> None:
+    """Add a route beside the default one."""
+    routes = host(config)["networkConfig"]["routes"]["config"]
+    routes.append({**routes[0], "destination": destination})
+
+
 def as_it_is(_: dict[str, Any]) -> None:
     """Change nothing."""
 
@@ -205,6 +211,24 @@ REFUSED = [
         id="provisioning-network-among-services",
     ),
     pytest.param(
+        both(static(), lambda config: route(config, "10.130.0.0/16")),
+        {},
+        [
+            f"{NETWORK}.routes.config[1].destination: 10.130.0.0/16 overlaps {PODS}. "
+            "Fix: remove the route, or choose other networks of pods and services"
+        ],
+        id="a-route-to-pods",
+    ),
+    pytest.param(
+        as_it_is,
+        {"node_addresses": addresses(okd_master_0=["192.168.111.255"])},
+        [
+            "config: node_addresses.okd-master-0[0]: 192.168.111.255 is already the first or broadcast address of a "
+            "machine network (networking.machineNetwork[0].cidr). Fix: choose another"
+        ],
+        id="node-is-broadcast",
+    ),
+    pytest.param(
         lambda config: host(config).update(
             networkConfig={"interfaces": [{"name": "eno1", "state": "up", "mac-address": "52-54-00-11-10-16"}]}
         ),
@@ -224,6 +248,12 @@ def test_one_value_of_two_uses_is_one_line(
     files: Files, change: Change, options: dict[str, Any], lines: list[str]
 ) -> None:
     assert files.refused_plan(change, **options) == lines
+
+
+def provisioner_at(address: str) -> dict[str, Any]:
+    """Return options that have it fetch an ISO from an address."""
+    iso = {**plans.BASE_ISO, "url": f"http://{address}/live.iso"}
+    return {"media": {**plans.options()["media"], "base_iso": iso}}
 
 
 HELPER = "192.168.111.1"
@@ -261,6 +291,8 @@ def a_card_that_is_not_up(config: dict[str, Any]) -> None:
         pytest.param(one_helper_node, media(address=HELPER), id="one-helper-node"),
         pytest.param(both(static(), static(at=1)), {}, id="a-static-address-that-the-options-name-too"),
         pytest.param(two_systems_of_one_bmc, {}, id="two-systems-of-one-bmc"),
+        pytest.param(both(static(), lambda config: route(config, "10.0.0.0/8")), {}, id="a-route-around-pods"),
+        pytest.param(as_it_is, provisioner_at("10.130.0.9"), id="what-only-the-provisioner-reaches"),
         pytest.param(a_card_that_is_not_up, {}, id="N10-an-address-of-a-card-that-is-absent"),
         pytest.param(bmc("192.168.111.99"), media(address="192.168.111.2"), id="all-on-the-machine-network"),
         pytest.param(both(from_network(3), bmc("172.22.0.99")), {}, id="bmc-on-the-provisioning-network"),

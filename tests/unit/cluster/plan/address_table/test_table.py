@@ -92,13 +92,18 @@ def test_an_address_in_a_network_config_has_a_row() -> None:
         "interfaces[].mac-address": {Use.CARD},
         "interfaces[].ipv4.address[].ip": {Use.SERVER, Use.OTHER_CARD},
         "routes.config[].next-hop-address": {Use.GATEWAY},
+        "routes.config[].destination": {Use.ROUTE},
         "dns-resolver.config.server[]": {Use.DNS},
     }
 
 
+DERIVED = (Use.RESERVED, Use.UNUSABLE)
+"""The addresses that follow from another field."""
+
+
 def addressed(of: Cluster) -> list[Row]:
     """Return the rows of addresses, without those that follow from another field."""
-    return [row for row in of.rows() if isinstance(row.value, Address) and row.use is not Use.RESERVED]
+    return [row for row in of.rows() if isinstance(row.value, Address) and row.use not in DERIVED]
 
 
 def row_at(path: str, of: Cluster) -> Row:
