@@ -71,7 +71,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         quick = spec.changed(deadline_s=READ_DEADLINE_S)
         found, warn = outs.found, plugin.warnings(spec.urn)
         try:
-            with _engine(quick, outs.identity) as engine:
+            with _engine(quick, outs.identity, from_state=True) as engine:
                 identity, found = engine.observe() if spec.spare else (engine.identify(), found)
                 now = _outs(engine, identity, found)
                 # Power and media change during an installation: show them, but keep them out of the state.
@@ -92,7 +92,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             fix = "with the host in the install-config, run `pulumi config set destroyable true && pulumi up` first"
             raise ConfigError(Fault(spec.host, what, fix))
         try:
-            with _engine(spec, outs.identity) as engine:
+            with _engine(spec, outs.identity, from_state=True) as engine:
                 engine.release(outs.found)
         except BmcError as error:
             raise _undeletable(error, spec.urn) from None
@@ -113,10 +113,12 @@ def _outs(engine: BmcHostEngine, identity: Identity, found: AsFound) -> BmcHostO
 
 
 @contextmanager
-def _engine(spec: BmcHostSpec, recorded: Identity | None = None) -> Iterator[BmcHostEngine]:
+def _engine(
+    spec: BmcHostSpec, recorded: Identity | None = None, *, from_state: bool = False
+) -> Iterator[BmcHostEngine]:
     from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415  (a preview asks no BMC, and sushy takes 0.1 s)
 
-    bmc, report = SushyBmc(spec.bmc, spec.password), plugin.row(spec.urn)
+    bmc, report = SushyBmc(spec.bmc, spec.password, from_state=from_state), plugin.row(spec.urn)
     try:
         with lock.held(bmc.url):
             yield BmcHostEngine(bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s, recorded)

@@ -92,7 +92,7 @@ class Site:
         self.machines[serial], self.behind[address] = bmc, serial
         return bmc
 
-    def bmc_at(self, access: BmcAccess, _: object) -> FakeBmc | DeadBmc:
+    def bmc_at(self, access: BmcAccess, *_: object, **__: object) -> FakeBmc | DeadBmc:
         """Return the BMC at an address."""
         serial = self.behind.get(access.address)
         return self.machines[serial] if serial else DeadBmc()

@@ -9,7 +9,7 @@ import pytest
 from pydantic import SecretStr
 
 from base import lock
-from base.errors import BmcIdentityError, BmcTimeoutError, BusyError, ConfigError, OkdBaremetalError
+from base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BusyError, ConfigError, OkdBaremetalError
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
@@ -186,7 +186,7 @@ def test_a_change_of_the_protection_only_asks_no_bmc() -> None:
 def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]) -> None:
     asked: list[tuple[BmcAccess, SecretStr]] = []
 
-    def bmc_at(access: BmcAccess, password: SecretStr) -> SushyBmc:
+    def bmc_at(access: BmcAccess, password: SecretStr, **_: Any) -> SushyBmc:
         asked.append((access, password))
         return SushyBmc(access.changed(ca="", fingerprint="", session=False), password)
 
@@ -266,6 +266,28 @@ class TestAnswering:
         assert outs == {**spare, **machine, "found": found}
         assert fleet.figures().writes == []
         assert "changed by someone else" not in capsys.readouterr().err
+
+    @pytest.mark.parametrize(
+        "act",
+        [
+            pytest.param(lambda it, state: it.read("u", state), id="read"),
+            pytest.param(lambda it, state: it.delete("u", state), id="delete"),
+        ],
+    )
+    def test_a_refused_login_of_the_state_is_named_and_tried_once(
+        self, act: Callable[[BmcHostProvider, Props], Any], fleet: Fleet, props: Props, machine: Props
+    ) -> None:
+        """P12: the password was rotated, and corrected in the options; the state still has the old one."""
+        state = {**props, **machine, "found": AS_FOUND, "password": "the old one"}
+        for _ in range(2):
+            with pytest.raises(
+                BmcAuthError, match=r"the login in the state was refused.*run `pulumi up` first"
+            ) as caught:
+                act(BmcHostProvider(), state)
+            assert "install-config.yaml; this login" in str(caught.value)
+            assert "the old one" not in str(caught.value)
+        assert len(fleet.figures().lines) == 1
+        assert BmcHostProvider().update("u", state, props).outs is not None, "`up` heals it"
 
     def test_a_spare_that_goes_is_not_even_asked(self, fleet: Fleet, props: Props, machine: Props) -> None:
         BmcHostProvider().delete("u", {**props, **machine, "found": AS_FOUND, "spare": True})
