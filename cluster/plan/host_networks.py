@@ -1,4 +1,4 @@
-"""Faults of a host's networkConfig: what nmstate accepts, and the host's network or the cluster on it does not."""
+"""Static networks that nmstate or the installer accepts, and on which a machine does not work."""
 
 from collections.abc import Iterator
 
@@ -9,53 +9,56 @@ from cluster.plan.network_config import NetworkInterface, StaticAddress, StaticR
 from cluster.plan.node_addresses import asks_dhcp, on_machine_network
 from cluster.values.address import Address, Network, in_any
 
+USABLE_DNS = "write a DNS server that is neither a VIP nor a node"
+
 
 def network_faults(intent: Intent) -> Iterator[Fault]:
-    """Yield the faults of the servers' networkConfigs; each `where` is a path of the install-config."""
+    """Yield the faults of the machines' static networks; each `where` is a path of the install-config."""
+    if (static := intent.bootstrap.static) and _is_itself(static.dns):
+        what = f"{static.dns} is the machine itself, which would not resolve the site's names"
+        yield Fault(f"{BARE}.bootstrapExternalStaticDNS", what, USABLE_DNS)
     for index, host in enumerate(intent.hosts):
-        if not isinstance(host, Server):
-            continue
-        faults = [
-            *_narrow(intent, host),
-            *_unreachable_gateways(intent, host),
-            *_rivals(intent, host),
-            *_no_dns(host),
-        ]
-        for fault in faults:
+        for fault in _faults_of(intent, host) if isinstance(host, Server) else ():
             yield Fault(f"{BARE}.hosts[{index}].networkConfig.{fault.where}", fault.what, fault.fix)
+
+
+def _faults_of(intent: Intent, server: Server) -> Iterator[Fault]:
+    yield from _narrow(intent, server)
+    yield from _unreachable_gateways(intent, server)
+    yield from _rivals(intent, server)
+    yield from _no_dns(server)
 
 
 def _narrow(intent: Intent, server: Server) -> Iterator[Fault]:
     """Yield the prefixes that leave out a VIP that the server claims, or a gateway, of the same machine network."""
+    fix = "write that of the server's network, in which all of them must be"
     for interface in on_machine_network(intent, server):
         for static in interface.addresses:
             if static.address.version in interface.automatic:
                 continue  # the machine may learn a larger network
-            on_link = server.network.on_link(interface)
-            missed = [
-                name for name, needed in _needed(intent, server, interface, static) if not in_any(needed, on_link)
-            ]
+            missed = [*_missed_vips(intent, server, static), *_missed_gateways(intent, server, interface, static)]
             if missed:
-                what = f"{static.cidr} leaves out {' and '.join(missed)}"
-                yield Fault(
-                    f"{static.path}.prefix-length",
-                    what,
-                    "write that of the server's network, in which all of them must be",
-                )
+                yield Fault(f"{static.path}.prefix-length", f"{static.cidr} leaves out {' and '.join(missed)}", fix)
 
 
-def _needed(
+def _missed_vips(intent: Intent, server: Server, static: StaticAddress) -> Iterator[str]:
+    """Yield the VIPs that no card of the server reaches, of the machine network of the node's address."""
+    if static.address not in server.addresses:
+        return
+    links = [link for card in on_machine_network(intent, server) for link in server.network.on_link(card)]
+    for name, vip in (("the API VIP", intent.api), ("the Ingress VIP", intent.ingress)):
+        for address in vip.addresses if vip in intent.vips_of(server.role) else ():
+            if in_any(address, _around(intent, static.address)) and not in_any(address, links):
+                yield f"{name} {address}"
+
+
+def _missed_gateways(
     intent: Intent, server: Server, interface: NetworkInterface, static: StaticAddress
-) -> Iterator[tuple[str, Address]]:
-    """Yield what must be on the link of a static address, of that in the same machine network."""
-    networks = _around(intent, static.address)
-    if static.address in server.addresses:
-        for name, vip in (("the API VIP", intent.api), ("the Ingress VIP", intent.ingress)):
-            claimed = vip.addresses if vip in intent.vips_of(server.role) else ()
-            yield from ((f"{name} {address}", address) for address in claimed if in_any(address, networks))
+) -> Iterator[str]:
     for route in _gateways(server, interface):
-        if route.gateway and in_any(route.gateway, networks):
-            yield f"the gateway {route.gateway}", route.gateway
+        around, link = _around(intent, static.address), server.network.on_link(interface)
+        if route.gateway and in_any(route.gateway, around) and not in_any(route.gateway, link):
+            yield f"the gateway {route.gateway}"
 
 
 def _unreachable_gateways(intent: Intent, server: Server) -> Iterator[Fault]:
@@ -93,12 +96,11 @@ def _rivals(intent: Intent, server: Server) -> Iterator[Fault]:
     through = next((interface for interface, static in statics if static.address == own), None)
     if own is None or not (through or asks_dhcp(intent, server, hint.version)):
         return
-    beside = {
-        interface: static for interface, static in reversed(statics) if hint.network_address in static.cidr.network
-    }
+    sought = hint.network_address
+    beside = {interface: static for interface, static in reversed(statics) if sought in static.cidr.network}
     for interface, static in beside.items():
         if static.address != own:
-            reason = f"includes {hint.network_address}, by which the node finds its address"
+            reason = f"includes {sought}, by which the node finds its address"
             what = f"{static.cidr} of {interface.name} {reason}: it may use this one instead of {own}"
             yield Fault(f"{static.path}.ip", what, "keep only one of the two on that network")
     if through and not beside and not any(hint.version in interface.automatic for interface in server.network.up):
@@ -122,11 +124,14 @@ def _no_dns(server: Server) -> Iterator[Fault]:
     static = {static.address for interface in interfaces for static in interface.addresses}
     if static.isdisjoint(server.addresses) or any(interface.automatic_dns for interface in interfaces):
         return
-    if all(dns.address.is_loopback for dns in server.network.dns_servers):
-        what = (
-            "no server of the site, and no interface gets any from DHCP: the node would not resolve the site's names"
-        )
-        yield Fault("dns-resolver.config.server", what, "list a DNS server that is neither a VIP nor a node")
+    if all(_is_itself(dns.address) for dns in server.network.dns_servers):
+        reason = "no server of the site, and no interface gets any from DHCP"
+        what = f"{reason}: the node would not resolve the site's names"
+        yield Fault("dns-resolver.config.server", what, USABLE_DNS)
+
+
+def _is_itself(address: Address) -> bool:
+    return address.is_loopback or address.is_unspecified
 
 
 def _around(intent: Intent, address: Address) -> list[Network]:

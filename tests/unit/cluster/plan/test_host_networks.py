@@ -19,7 +19,7 @@ from cluster.plan.network_config import NetworkConfig
 from cluster.plan.node_addresses import static_addresses
 from cluster.values.address import Address
 from testing import clusters, plans
-from testing.install_configs import Change, host
+from testing.install_configs import Change, bare, host
 from testing.plan_files import Files, addresses, as_it_is
 from tests.unit.assets.runtimecfg_oracle import NodeAddress, Route, node_address
 
@@ -122,7 +122,7 @@ PREFIX = f"{AT}.interfaces[0].ipv4.address[0].prefix-length"
 HOP = f"{AT}.routes.config[0].next-hop-address"
 DNS = (
     f"{AT}.dns-resolver.config.server: no server of the site, and no interface gets any from DHCP: the node would "
-    "not resolve the site's names. Fix: list a DNS server that is neither a VIP nor a node"
+    "not resolve the site's names. Fix: write a DNS server that is neither a VIP nor a node"
 )
 RIVAL = (
     f"{AT}.interfaces[1].ipv4.address[0].ip: {{}} of ens1 includes 192.168.111.0, by which the node finds its "
@@ -215,6 +215,30 @@ def planned(document: dict[str, Any], named: list[str]) -> tuple[PlannedHost, li
     intent, found = assign_addresses(intent, options, "FILE")
     lines = [str(fault) for fault in (*found, *network_faults(intent))]
     return intent.hosts[0], [line for line in lines if "hosts[0]" in line or server.name in line]
+
+
+def test_a_vip_may_be_on_the_link_of_another_card(files: Files) -> None:
+    """Keepalived takes the interface on the VIP's network."""
+    document = also(static(prefix=28) | route("192.168.111.17"), "ens1", "192.168.111.39", 28)
+
+    def change(config: dict[str, Any]) -> None:
+        bare(config).update(apiVIPs=["192.168.111.37"])
+        host(config).update(networkConfig=document)
+
+    plan = files.plan(change, node_addresses=addresses(okd_master_0=[OWN]))
+    assert str(plan.servers[0].address) == OWN
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "0.0.0.0"])  # noqa: S104
+def test_the_bootstrap_vm_needs_a_dns_server_of_the_site(files: Files, address: str) -> None:
+    def change(config: dict[str, Any]) -> None:
+        clusters.static(config)
+        bare(config).update(bootstrapExternalStaticDNS=address)
+
+    assert files.refused_plan(change, node_addresses={}, bootstrap=clusters.BASE_VOLUME) == [
+        f"FILE: platform.baremetal.bootstrapExternalStaticDNS: {address} is the machine itself, which would not "
+        "resolve the site's names. Fix: write a DNS server that is neither a VIP nor a node"
+    ]
 
 
 OPTION = "config: node_addresses.okd-master-0"
