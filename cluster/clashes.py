@@ -136,14 +136,14 @@ def _machines(clusters: Sequence[ClusterConfig]) -> _Found:
 def _rows(number: int, cluster: ClusterConfig) -> list[Row]:
     """Return the addresses of a cluster, whose number holds them all."""
     return [
-        row._replace(holder=str(number), file=cluster.file)
+        row._replace(owner=str(number), file=cluster.file)
         for row in rows_of(cluster.config, cluster.options)
         if not (row.use is Use.BOOTSTRAP and is_installed(cluster.options))
     ]
 
 
 def _conflicts(rows: Iterable[Row]) -> _Found:
-    return ((int(row.holder), fault) for row, fault in conflicts(rows, IN_TWO_CLUSTERS))
+    return ((int(row.owner), fault) for row, fault in conflicts(rows, IN_TWO_CLUSTERS))
 
 
 def _name_claims(clusters: Sequence[ClusterConfig]) -> Iterator[_Value]:

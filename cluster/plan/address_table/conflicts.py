@@ -1,4 +1,4 @@
-"""The rule of the table: no two values coincide, except those of one holder and of uses that may."""
+"""The rule of the table: no two values coincide, except those of one owner and of uses that may."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Iterator
@@ -42,7 +42,7 @@ def conflicts(rows: Iterable[Row], may_coincide: Pairs) -> Iterator[tuple[Row, F
             other
             for use in rivals_of[row.use]
             for other in (*points[use, row.value], *(each for each in ranges[use] if _touch(row, each)))
-            if other.holder != row.holder and not (row.part and other.part and row.part != other.part)
+            if other.owner != row.owner and not (row.part and other.part and row.part != other.part)
         ]
         if earlier:
             yield row, _fault(row, earlier)

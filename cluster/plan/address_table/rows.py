@@ -40,7 +40,7 @@ CONFIG_FIELDS = {
     "imageDigestSources[].mirrors[]": Use.REGISTRY,
     "imageContentSources[].mirrors[]": Use.REGISTRY,
 }
-"""The fields of an install-config, by path; `_of_hosts` has those of the hosts."""
+"""The fields of an install-config, by path; `_of_host` has those of a host."""
 OPTION_FIELDS = {
     "bootstrap.address[]": Use.BOOTSTRAP,
     "media.address": Use.MEDIA,
@@ -66,8 +66,8 @@ class Row(NamedTuple):
     """The value in messages. It contains no secret."""
     path: str
     """The path of the install-config, or `config: ` and that of the option."""
-    holder: str
-    """What has the value. Two rows of one holder say the same."""
+    owner: str
+    """What has the value. Two rows of one owner say the same."""
     part: str = ""
     """What of the value is meant: a system of a BMC. Empty: all of it."""
     file: str = ""
@@ -133,8 +133,8 @@ def _unused(config: InstallConfig, row: Row) -> bool:
 def _of_fields(fields: Mapping[str, Use], section: dict[str, Any]) -> Iterator[Row]:
     for pattern, use in fields.items():
         for path, text in _texts(section, pattern):
-            holder = use if use is Use.BOOTSTRAP else path
-            yield from _rows(use, text, path, holder)
+            owner = use if use is Use.BOOTSTRAP else path
+            yield from _rows(use, text, path, owner)
 
 
 def _of_ovn(config: InstallConfig) -> Iterator[Row]:
@@ -146,13 +146,13 @@ def _of_ovn(config: InstallConfig) -> Iterator[Row]:
 
 
 def _of_machine_networks(config: InstallConfig) -> Iterator[Row]:
-    """Yield the addresses of machine networks that no machine can have, but in a point-to-point network."""
+    """Yield the addresses that no machine can have: the ends of an IPv4 network, unless it is point-to-point."""
     for index, entry in enumerate(config.networking.machine_network):
         path = f"networking.machineNetwork[{index}].cidr"
         for network in networks([entry.cidr]):
-            ends = (network.network_address, *([network.broadcast_address] if network.version == IPV4 else []))
-            if network.prefixlen < network.max_prefixlen - 1:
-                yield from (row for end in ends for row in _rows(Use.UNUSABLE, str(end), path, path))
+            if network.version == IPV4 and network.prefixlen < network.max_prefixlen - 1:
+                for end in (network.network_address, network.broadcast_address):
+                    yield from _rows(Use.UNUSABLE, str(end), path, path)
 
 
 def _of_reservations(config: InstallConfig) -> Iterator[Row]:
@@ -213,9 +213,9 @@ def _texts(section: Any, pattern: str, path: str = "") -> Iterator[tuple[str, st
             yield from _texts(element, rest, f"{path}[{index}]")
 
 
-def _rows(use: Use, text: str, path: str, holder: str) -> Iterator[Row]:
+def _rows(use: Use, text: str, path: str, owner: str) -> Iterator[Row]:
     for value in _values(use, text):
-        yield Row(use, value, str(value), path, holder)
+        yield Row(use, value, str(value), path, owner)
 
 
 def _values(use: Use, text: str) -> Iterable[Hashable]:

@@ -41,11 +41,11 @@ class Use(StrEnum):
     SYSTEM = "the BMC of a server"
 
 
-MAIN = frozenset({Use.API_VIP, Use.INGRESS_VIP, Use.SERVER, Use.BOOTSTRAP})
+ON_MACHINE_NETWORK = frozenset({Use.API_VIP, Use.INGRESS_VIP, Use.SERVER, Use.BOOTSTRAP})
 """What the cluster's machines have on the machine network."""
 ON_PROVISIONING = frozenset({Use.PROVISIONING_VIP, Use.BOOT_SERVER, Use.RESERVED})
 """What they have on the provisioning network."""
-ASIDE = frozenset({Use.OTHER_CARD, *ON_PROVISIONING})
+ON_OTHER_NETWORKS = frozenset({Use.OTHER_CARD, *ON_PROVISIONING})
 """What they have on other networks, which may be separate from those of another cluster."""
 PROVISIONER_ONLY = frozenset({Use.WEB_SERVER, Use.HYPERVISOR})
 """What only the provisioner and the BMCs reach."""
@@ -58,7 +58,7 @@ CONTAINING = frozenset({Use.MACHINES, Use.PROVISIONING, Use.ROUTE})
 OVERLAY = frozenset({Use.PODS, Use.SERVICES, Use.OVN})
 """The networks inside a cluster. Its nodes and pods do not reach an address of the site that is in one."""
 
-ADDRESSES = MAIN | ASIDE | SITE | CONTAINING | OVERLAY | {Use.UNUSABLE}
+ADDRESSES = ON_MACHINE_NETWORK | ON_OTHER_NETWORKS | SITE | CONTAINING | OVERLAY | {Use.UNUSABLE}
 
 Pairs = frozenset[frozenset[Use]]
 
@@ -70,7 +70,7 @@ def _pairs(ones: Iterable[Use], others: Iterable[Use]) -> Pairs:
 
 IN_ONE_CLUSTER = (
     _pairs(SITE, SITE)
-    | _pairs(CONTAINING, MAIN | ASIDE | SITE | {Use.UNUSABLE})
+    | _pairs(CONTAINING, ON_MACHINE_NETWORK | ON_OTHER_NETWORKS | SITE | {Use.UNUSABLE})
     | _pairs({Use.ROUTE}, CONTAINING)
     | _pairs(OVERLAY, ON_PROVISIONING)  # the provisioning network itself must not overlap them
     | _pairs(OVERLAY, PROVISIONER_ONLY)
@@ -80,10 +80,10 @@ IN_ONE_CLUSTER = (
 
 IN_TWO_CLUSTERS = (
     (_pairs(SITE, SITE) - _pairs({Use.BALANCER}, {Use.BALANCER}))
-    | _pairs(ASIDE, ASIDE | SITE)
+    | _pairs(ON_OTHER_NETWORKS, ON_OTHER_NETWORKS | SITE)
     | _pairs({Use.SERVER}, SERVICES)  # a cluster may serve another one
     | _pairs({Use.INGRESS_VIP}, {Use.PROXY, Use.REGISTRY, *PROVISIONER_ONLY})
-    | _pairs({Use.PROVISIONING}, MAIN | ASIDE | SITE)
+    | _pairs({Use.PROVISIONING}, ON_MACHINE_NETWORK | ON_OTHER_NETWORKS | SITE)
     | _pairs({Use.MACHINES, Use.ROUTE, Use.UNUSABLE, *OVERLAY}, Use)
 )
 """The pairs of uses that may coincide in two clusters of one layer-2 network."""

@@ -145,7 +145,7 @@ def test_an_address_in_the_place_of_another_is_refused_by_the_matrix(
         for path in (one.path, other.path)
         if fault.where != path
     ]
-    fine = one.holder == other.holder or may_coincide(one, other, IN_ONE_CLUSTER)
+    fine = one.owner == other.owner or may_coincide(one, other, IN_ONE_CLUSTER)
     assert ((one.path, True) in refused or (other.path, True) in refused) is not fine
 
 
