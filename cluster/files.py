@@ -1,5 +1,6 @@
 """Text files that the operator writes."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -21,13 +22,13 @@ def read_text(path: Path) -> str:
         raise ConfigError(Fault("", f"byte {error.start + 1} is not UTF-8", "save it as UTF-8 text")) from None
 
 
-def read_yaml(path: Path) -> Any:
+def read_yaml(path: Path, parse: Callable[[str], Any] = parse_yaml) -> Any:
     """Return the content of a YAML file.
 
     Raises:
-        ConfigError: The file cannot be read, or `parse_yaml` refuses it. It has one fault, at the path.
+        ConfigError: The file cannot be read, or `parse` refuses it. It has one fault, at the path.
     """
     try:
-        return parse_yaml(read_text(path))
+        return parse(read_text(path))
     except ConfigError as error:
         raise ConfigError(error.fault.within(str(path))) from None

@@ -1,5 +1,6 @@
 """This program's options: the stack's config, typed. Pulumi.yaml describes them."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -19,6 +20,7 @@ from pydantic_core import PydanticCustomError
 from base.errors import ConfigError, Fault
 from base.shapes import FIX
 from base.spec import Model
+from base.yaml_text import parse_yaml
 from cluster.files import read_yaml
 from cluster.values import web_hook
 from cluster.values.architecture import Architecture
@@ -382,13 +384,13 @@ def read_stack_file(path: Path) -> dict[str, Any]:
     return readable
 
 
-def read_options(path: Path) -> dict[str, Any]:
+def read_options(path: Path, parse: Callable[[str], Any] = parse_yaml) -> dict[str, Any]:
     """Read the options of a stack's file. An encrypted value is `{"secure": <ciphertext>}`, as in the file.
 
     Raises:
         ConfigError: The file cannot be read, or is not a stack's file.
     """
-    loaded = read_yaml(path)
+    loaded = read_yaml(path, parse)
     config = loaded.get("config") or {} if isinstance(loaded, dict) else None
     if not isinstance(config, dict):
         raise ConfigError(Fault(str(path), "not a stack's file", "write a mapping `config:` with the options in it"))

@@ -6,13 +6,16 @@ from pathlib import Path
 
 from assets.render import render
 from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.yaml_text import parse_yaml_as_written
 from boot_media.keyfiles import keyfiles_of
 from cli.inspect.render import own_configs
 from cli.shared.command import Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
+from cluster.install_config.unquoted import misread_scalars
 from cluster.known_options import SECRETS, holds_ciphertext
-from cluster.options import read_options
+from cluster.options import Options, read_options
 from cluster.plan import ClusterPlan, Intent, check_inputs, load_intent, plan_json
+from cluster.plan.addresses import CONFIG
 from cluster.plan.load import CheckedInputs
 from cluster.plan.sample_values import with_samples
 from payload.reading import payload_folder
@@ -47,11 +50,13 @@ def complete_plan(file: Path, stack: str) -> Intent:
         ConfigError: A preview would refuse the inputs, or `up` the payload; it has all faults, one line each.
     """
     options = read_options(stack_file(stack))
+    written = read_options(stack_file(stack), parse_yaml_as_written)
+    misread = [fault.within(CONFIG) for fault in misread_scalars(Options, options, written)]
     plain = [name for name in SECRETS if not holds_ciphertext(options.get(name))]
     checked = check_inputs(file, options, keyfiles_of, plain=plain)
     if checked.intent is None:
-        raise ConfigError(*checked.faults)
-    if found := [*checked.faults, *_faults_of_files(checked.intent, checked, stack)]:
+        raise ConfigError(*misread, *checked.faults)
+    if found := [*misread, *checked.faults, *_faults_of_files(checked.intent, checked, stack)]:
         raise ConfigError(*found)
     return checked.intent
 

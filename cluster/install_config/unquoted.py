@@ -1,4 +1,4 @@
-"""Numbers and booleans without quotes, where the installer reads something else than is written."""
+"""Numbers and booleans without quotes that Go (the installer, Pulumi) does not read as they are written."""
 
 import re
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ OCTAL = re.compile("[-+]?0[0-7_]*[1-7][0-7_]*")
 
 
 def misread_scalars(annotation: Any, value: Any, written: Any, at: Location = ()) -> Iterator[Fault]:
-    """Yield each value in a field of text that the installer reads as another text, and each octal number.
+    """Yield each value in a field of text that Go reads as another text, and each octal number.
 
     Go reads 0123 as 83, where YAML 1.2 has 123.
 
@@ -27,11 +27,11 @@ def misread_scalars(annotation: Any, value: Any, written: Any, at: Location = ()
     """
     if annotation in (str, SecretStr):
         if isinstance(value, bool | int | float) and as_text(value) != written:
-            what = "is a number or a boolean without quotes, of which the installer makes another text"
+            what = "is a number or a boolean without quotes, and is read as another text"
             yield Fault(dotted(at), what if annotation is SecretStr else f"{written} {what}", FIX)
     elif type(value) is int and annotation in (int, Any):
         if OCTAL.fullmatch(written):
-            what = f"{written} is octal, and the installer reads {value}"
+            what = f"{written} is octal, and is read as {value}"
             yield Fault(dotted(at), what, f"write {value}, or the number without the 0 before it")
     elif members := _members(annotation, value):
         for key, inner in members:

@@ -221,4 +221,5 @@ def _system_id(address: str, path: str) -> str | None:
     if re.search("%(?![0-9A-Fa-f]{2})", path) or not plain.isprintable():
         what = f"{address} has a percent sign that encodes no character of a path"
         raise BmcUrlError(what, fix="write %25 for the sign itself")
+    plain = re.sub("/+", "/", plain)
     return None if plain.strip("/") in ("", "redfish/v1") else plain.rstrip("/")

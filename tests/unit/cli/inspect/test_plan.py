@@ -69,3 +69,17 @@ def test_missing_logins_hide_no_missing_option() -> None:
     assert done.returncode == 2
     assert "stacks/compact/install-config.yaml: platform.baremetal.hosts[0].bmc.password: missing" in found
     assert {"config: payload: Field required", "config: consent.edge-b: missing"} <= {*found}
+
+
+def test_a_serial_that_pulumi_reads_as_another_text_is_refused(tmp_path: Path) -> None:
+    """W03, in a consent."""
+    text = yaml.safe_dump({"config": {f"{plans.PROJECT}:{name}": each for name, each in plans.options().items()}})
+    for serial, code in (("00123456", 2), ("'00123456'", 0), ("1234567", 0)):
+        (tmp_path / "stacks").mkdir(exist_ok=True)
+        file = tmp_path / "stacks/Pulumi.new.yaml"
+        file.write_text(text.replace("SERIAL-okd-master-0", serial))
+        done = run("plan", plans.INSTALL_CONFIG, "--stack", "new", folder=tmp_path)
+        line = (
+            "config: consent.okd-master-0: 00123456 is a number or a boolean without quotes, and is read as another"
+        )
+        assert (done.returncode, done.stderr.startswith(line)) == (code, code == 2)

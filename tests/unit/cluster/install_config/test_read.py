@@ -159,9 +159,8 @@ def test_an_octal_number_is_refused_wherever_a_number_is_wanted() -> None:
     )
     octal = [str(fault) for fault in read(text).faults if " is octal" in fault.what]
     assert octal == [
-        "controlPlane.replicas: 03 is octal, and the installer reads 3. "
-        "Fix: write 3, or the number without the 0 before it",
-        "platform.baremetal.hosts[0].networkConfig.interfaces[0].vlan.id: 0100 is octal, and the installer reads 64. "
+        "controlPlane.replicas: 03 is octal, and is read as 3. Fix: write 3, or the number without the 0 before it",
+        "platform.baremetal.hosts[0].networkConfig.interfaces[0].vlan.id: 0100 is octal, and is read as 64. "
         "Fix: write 64, or the number without the 0 before it",
     ]
 

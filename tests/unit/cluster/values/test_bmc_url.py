@@ -193,6 +193,7 @@ def test_credentials_are_refused_and_not_repeated(address: str) -> None:
         pytest.param("redfish://BMC.lab.", "redfish://bmc.lab", True, id="final-dot"),
         pytest.param("redfish://bmc/1", "idrac-virtualmedia://bmc/1", True, id="type"),
         pytest.param("redfish://bmc/1", "redfish+http://bmc/1", True, id="transport"),
+        pytest.param("redfish://bmc//redfish/v1//Systems/1", f"redfish://bmc{SYSTEM}", True, id="two-slashes"),
         pytest.param("redfish+http://bmc:443/1", "redfish://bmc:80/1", True, id="port-of-the-other-transport"),
         pytest.param("redfish://bmc:8000/1", "redfish://bmc:8001/1", False, id="port"),
         pytest.param("redfish://bmc", "redfish://bmc/1", False, id="system-not-named"),
