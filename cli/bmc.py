@@ -165,7 +165,7 @@ def capture(options: argparse.Namespace) -> int:
     (host,) = _chosen(plan.hosts, options.host)
     try:
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
-            raise ConfigError(Fault(str(out), "exists already", "remove it, or name another directory"))
+            raise ConfigError(Fault(str(out), "exists already", "name another directory"))
         tree = tree_of(plan, host, lambda path: print(one_line(f"reads {path}"), file=sys.stderr))
         out.mkdir(exist_ok=True)
         (out / CAPTURE_FILE).write_text(json.dumps(tree, indent=2, ensure_ascii=False) + "\n")

@@ -108,7 +108,8 @@ def _router_ids(clusters: Sequence[ClusterConfig]) -> _Found:
         if instead is None:
             fault = Fault(claim.path, f"{what}, and none is free", "put this cluster into another network")
         else:
-            fix = f"set vrids: {{{claim.what}: {instead}}}, which is free, in its stack's options"
+            option = f"vrids: {{{claim.what}: {instead}}}"
+            fix = f"set {option}, which is free, in its stack's options before its nodes are installed"
             fault = Fault(claim.path, what, fix)
         yield claim.number, fault
 

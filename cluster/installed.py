@@ -1,4 +1,4 @@
-"""What a new install-config cannot change of a cluster that is installed."""
+"""What a new install-config or option cannot change of a cluster that is installed."""
 
 import json
 from collections.abc import Iterator, Mapping
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from base.errors import Fault
 
 NODES = "every node has it, and `up` writes to no installed node"
+VRRP = "installed nodes would not hear a node with another one, and two would hold the VIP"
 CERTIFICATES = "the cluster's certificates and every node have it"
 OKD = "OKD has it, and changes it itself where that is possible"
 FIXED = ("networking.clusterNetwork", "networking.serviceNetwork", "fips")
@@ -16,7 +17,7 @@ def fixed(where: str, old: object, new: object, why: str) -> Iterator[Fault]:
     """Yield the fault of a value that differs from that with which the cluster was installed.
 
     Args:
-        where: Path in install-config.yaml.
+        where: Path in install-config.yaml, or the option.
         old: The value in the state.
         new: The value of this run.
         why: What has the old value.

@@ -79,17 +79,21 @@ def read_kubeconfig(stack: str) -> Kubeconfig | None:
         config = _KubeconfigFile.model_validate(parse_yaml(content))
         user, cluster = config.users[0].user, config.clusters[0].cluster
         check_pair(user.certificate, user.key)
-        if cluster.ca:
-            certificates_of(cluster.ca)
         host = urlsplit(cluster.server).hostname or ""
     except (ConfigError, ValueError, TypeError):  # their texts may quote the key
         what = "not one cluster with one user's client certificate and key"
         raise PayloadError(what, where=str(path), fix=f"{TAKE}, or remove it") from None
-    authorities = certificates_in_text(cluster.ca) if cluster.ca else _authorities_of_the_machine(path, cluster)
-    return Kubeconfig(host, authorities, user.certificate + b"\n" + user.key, bool(cluster.ca))
+    return Kubeconfig(host, _authorities(path, cluster), user.certificate + b"\n" + user.key, bool(cluster.ca))
 
 
-def _authorities_of_the_machine(path: Path, cluster: _ApiServer) -> str:
+def _authorities(path: Path, cluster: _ApiServer) -> str:
+    if cluster.ca:
+        try:
+            certificates_of(cluster.ca)
+        except ValueError:
+            what, fix = "its `certificate-authority-data` is not PEM", "put the base64 of PEM certificates into it"
+            raise PayloadError(what, where=str(path), fix=fix) from None
+        return certificates_in_text(cluster.ca)
     if cluster.unverified or cluster.ca_file:
         key = "insecure-skip-tls-verify" if cluster.unverified else "certificate-authority"
         what = f"it has `{key}`, but this program verifies the API, by CAs in the file or by those of this machine"

@@ -117,6 +117,15 @@ def test_production_keeps_its_ingress_vip(tmp_path: Path, monkeypatch: pytest.Mo
     )
 
 
+def test_production_keeps_its_vrids() -> None:
+    previous = run(phase="production", import_production=True)
+    assert run(previous, phase="production").refused == []
+    (refused,) = run(previous, phase="production", vrids={"api": 77}).refused
+    assert refused.startswith(
+        "okd-network: vrids.api: 77, but the cluster was installed with 67: installed nodes would"
+    )
+
+
 def test_bootstrap_may_change_what_no_node_has_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     previous = run()
     go_to(tmp_path, monkeypatch, lambda c: bare(c).update(apiVIPs=["192.168.111.6"]))

@@ -339,7 +339,7 @@ def test_a_capture_overwrites_nothing_and_an_empty_directory_is_used(site: Site)
     (out / "mine").write_text("kept")
     done = site.capture("--host", "h0")
     assert done.returncode == 2
-    assert done.stderr == "captured: exists already. Fix: remove it, or name another directory\n"
+    assert done.stderr == "captured: exists already. Fix: name another directory\n"
     assert (site.fleet.total().requests, [each.name for each in out.iterdir()]) == (0, ["mine"])
     (out / "mine").unlink()
     assert site.capture("--host", "h0").returncode == 0

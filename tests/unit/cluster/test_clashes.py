@@ -67,7 +67,7 @@ OWN_SERVER = "Fix: write another: a server belongs to one cluster"
             named("cnf10"),
             named("cnf11"),
             "metadata.name: its ingress VRID 147 is the api VRID of a.yaml too. Fix: "
-            "set vrids: {ingress: 1}, which is free, in its stack's options",
+            "set vrids: {ingress: 1}, which is free, in its stack's options before its nodes are installed",
             id="vrid-of-the-other-vip",
         ),
         pytest.param(
@@ -120,7 +120,7 @@ OWN_SERVER = "Fix: write another: a server belongs to one cluster"
             named("okd"),
             both(named("core"), bare(provisioningNetwork="Managed")),
             "metadata.name: its provisioning VRID 162 is the ingress VRID of a.yaml too. Fix: "
-            "set vrids: {provisioning: 1}, which is free, in its stack's options",
+            "set vrids: {provisioning: 1}, which is free, in its stack's options before its nodes are installed",
             id="vrid-of-a-managed-provisioning-network",
         ),
         pytest.param(
@@ -371,7 +371,7 @@ def by_name(modes: Mapping[str, str]) -> list[ClusterConfig]:
 def test_a_line_says_if_no_vrid_is_free() -> None:
     many = by_name({f"n{number}": DISABLED for number in range(500)})
     found = [str(fault) for faults in clashes_between(many) for fault in faults]
-    assert found[0].endswith("which is free, in its stack's options")
+    assert found[0].endswith("which is free, in its stack's options before its nodes are installed")
     assert found[-1].endswith(" too, and none is free. Fix: put this cluster into another network")
 
 

@@ -48,7 +48,7 @@ def no_authority(content: dict[str, Any]) -> None:
     content["clusters"][0]["cluster"]["certificate-authority-data"] = "aHVudGVyMg=="
 
 
-@pytest.mark.parametrize("spoil", [no_user, two_users, no_key, key_of_another, no_base64, no_authority])
+@pytest.mark.parametrize("spoil", [no_user, two_users, no_key, key_of_another, no_base64])
 def test_an_unusable_kubeconfig_is_refused_without_its_content(
     spoil: Callable[[dict[str, Any]], None], payload: Path
 ) -> None:
@@ -58,6 +58,15 @@ def test_an_unusable_kubeconfig_is_refused_without_its_content(
     with pytest.raises(PayloadError, match="auth/kubeconfig: not one cluster with one user's") as caught:
         read_kubeconfig("prod")
     assert caught.value.__suppress_context__
+    assert "hunter2" not in str(caught.value)
+
+
+def test_a_ca_that_is_not_pem_is_refused_without_its_content(payload: Path) -> None:
+    content = kubeconfig(authority("test-ca"))
+    no_authority(content)
+    write_kubeconfig(payload, content)
+    with pytest.raises(PayloadError, match="its `certificate-authority-data` is not PEM") as caught:
+        read_kubeconfig("prod")
     assert "hunter2" not in str(caught.value)
 
 
