@@ -99,16 +99,12 @@ def _mix_up(change: Change, host: str, owner: str, where: str, what: str) -> Fau
     if own is None:
         return Fault(where, f"{what} the machine of {owner}", f"name the machine of {host} itself, or remove {host}")
     what = f"{what} the machine of {owner}; that of {host} is {usable(own)}"
-    return Fault(where, what, restore(host, own))
-
-
-def restore(host: str, own: Identity) -> str:
-    """Return how the operator gives a host its own machine back."""
-    return f"give {host} the bmc.address of its own machine, and its consent: {consent_command(host, usable(own))}"
+    consent = f", and its consent: {consent_command(host, usable(own))}" if change.new.hosts[host].role else ""
+    return Fault(where, what, f"give {host} the bmc.address of its own machine{consent}")
 
 
 def _new_roles(change: Change) -> Iterator[Fault]:
-    """Yield the servers whose role changes: to Pulumi they are removed, so it would switch them off at the end."""
+    """Yield the servers whose role changes: an installed system keeps its role, so `up` would wait for the other."""
     for host, entry in sorted(change.new.hosts.items()):
         before = change.old.hosts.get(host)
         if before and before.role and entry.role and before.role is not entry.role and host in change.outs.machines:
@@ -124,10 +120,8 @@ def _taken_addresses(change: Change) -> Iterator[tuple[str, Fault]]:
         owner = leaving.get(entry.address) if entry.address and entry.role and host not in change.old.hosts else None
         if owner:
             what = f"{entry.address} is the address of {owner}, which runs until the end of this update"
-            yield (
-                host,
-                Fault(f"hosts.{host}", what, f"choose another address; or remove {owner} {APART.format(host)}"),
-            )
+            fix = f"choose another address; or remove {owner} {APART.format(host)}"
+            yield host, Fault(f"hosts.{host}", what, fix)
 
 
 def _several_members(change: Change) -> Iterator[Fault]:
