@@ -113,7 +113,9 @@ def _rivals_by_route(server: Server, own: Address, through: NetworkInterface) ->
     for route in routes:
         if route.interface != through.name:
             what = f"{route.interface}, so the node may use that interface's address instead of {own}"
-            yield Fault(f"{route.path}.next-hop-interface", what, f"have it lead through {through.name}")
+            yield Fault(
+                f"{route.path}.next-hop-interface", what, f"have it lead through {through.name}, to a router there"
+            )
     if not routes:
         what = f"no default route, by which the node finds its own address, {own}"
         yield Fault("routes.config", what, f"add one through {through.name}")

@@ -298,7 +298,7 @@ APART = static("192.168.112.25")
         pytest.param(
             also(APART | route("203.0.113.1", "ens1"), "ens1", "203.0.113.21"),
             "routes.config[0].next-hop-interface: ens1, so the node may use that interface's address instead of "
-            "192.168.112.25. Fix: have it lead through eno1",
+            "192.168.112.25. Fix: have it lead through eno1, to a router there",
             id="through-another-card",
         ),
         pytest.param(
