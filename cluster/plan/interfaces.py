@@ -44,7 +44,7 @@ def _names(network: NetworkConfig) -> Iterator[Fault]:
     named = [
         (f"{interface.path}.name", interface.name)
         for interface in network.interfaces
-        if not interface.by_mac and interface.type != OVS_BRIDGE
+        if interface.name and not interface.by_mac and interface.type != OVS_BRIDGE
     ]
     lower = [
         (each.path, each.name)
@@ -75,7 +75,7 @@ def _ids(network: NetworkConfig) -> Iterator[Fault]:
 
 def _twice(network: NetworkConfig) -> Iterator[Fault]:
     first = dict[tuple[str, bool], str]()
-    for interface in network.interfaces:
+    for interface in (interface for interface in network.interfaces if interface.name):
         other = first.setdefault((interface.name, interface.type == OVS_BRIDGE), interface.path)
         if other != interface.path:
             what = f"{interface.name} is {other} already, and only the last one would apply"

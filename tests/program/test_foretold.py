@@ -7,8 +7,8 @@ from typing import Any
 
 import pulumi
 import pytest
-import yaml
 
+from base.yaml_text import yaml_of
 from providers.pulumi.dynamic import Provider
 from testing import clusters, plans
 from testing.checkout import ROOT
@@ -28,9 +28,9 @@ def stack(folder: Path, change: Change, options: Mapping[str, Any]) -> None:
     config = plans.install_config()
     change(config)
     (folder / FILE).parent.mkdir(parents=True, exist_ok=True)
-    (folder / FILE).write_text(yaml.safe_dump(config))
+    (folder / FILE).write_text(plans.written(config))
     given = {f"{plans.PROJECT}:{name}": value for name, value in options.items()}
-    (folder / "stacks" / "Pulumi.rehearsal.yaml").write_text(yaml.safe_dump({"config": given}))
+    (folder / "stacks" / "Pulumi.rehearsal.yaml").write_text(yaml_of({"config": given}))
 
 
 def planned(folder: Path) -> list[str]:

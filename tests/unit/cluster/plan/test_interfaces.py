@@ -119,6 +119,7 @@ def test_what_nmstate_accepts_and_no_machine_does_is_refused(
         ),
         pytest.param(network(card("eno1"), hostname={"config": "okd-master-0"}), id="the-hosts-own-name"),
         pytest.param(vlan(4094), id="highest-id"),
+        pytest.param(network({"type": "ethernet"}), id="no-name-which-nmstate-refuses-itself"),
         pytest.param(bond("e" * 15), id="15-characters"),
         pytest.param(
             network(card("eno1"), routes={**SHOWN, "config": SHOWN["running"]}), id="as-shown-with-a-config"
