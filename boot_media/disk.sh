@@ -138,19 +138,25 @@ send() {
     done
 }
 
-# Send the last lines of coreos-installer, after the report of the disk, if that is still under way. USAGE: send_failure
+# Send the last lines that a unit has said, after words of its failure. USAGE: send_failure UNIT WORDS
 send_failure() {
     local said
-    systemctl kill "${0##*/}.service" || true
     journalctl --sync || true
-    said=$(journalctl --boot --output cat --lines 50 _SYSTEMD_UNIT=coreos-installer.service | tail --bytes 15000)
-    send "failed ${said:-nothing was said: $SERVICE_RESULT}"
+    said=$(journalctl --boot --output cat --lines 50 "_SYSTEMD_UNIT=$1" | tail --bytes 15000) || true
+    send "failed $2: $said"
 }
 
+# Say that this script has failed, unless it has refused. USAGE: trap 'end $?' EXIT
+end() { [[ $1 == 0 || ${reason:-} ]] || send_failure "${0##*/}.service" 'no disk was chosen'; }
+
 if [[ ${1:-} == ended ]]; then
-    [[ $SERVICE_RESULT == success ]] || send_failure
+    if [[ $SERVICE_RESULT != success ]]; then
+        systemctl kill "${0##*/}.service" || true # the report of the disk may be under way, and would come after this one
+        send_failure coreos-installer.service "$SERVICE_RESULT"
+    fi
     exit 0
 fi
+trap 'end $?' EXIT
 udevadm settle || true
 for attempt in {1..10}; do # a controller may show its disks late: ironic waits for them as long
     find_disk

@@ -23,7 +23,7 @@ PROGRAMS = {
         echo >>calls; number=$(wc -l <calls); ((number > $(<deaf))) && printf %s "$2" >report""",
     "sleep": "echo $1 >>slept",
     "journalctl": """[[ $* != --sync ]] || exit 1
-        [[ "$*" == "--boot --output cat --lines 50 _SYSTEMD_UNIT=coreos-installer.service" ]] && cat journal""",
+        [[ "$*" == "--boot --output cat --lines 50 _SYSTEMD_UNIT="*.service ]] && cat journal/${6#*=}""",
     "systemctl": 'echo "$*" >>systemctl.calls',
 }
 
@@ -108,7 +108,9 @@ def write_script(
         (folder / "bin" / name).write_text(f"#!/bin/bash\n{text}\n")
         (folder / "bin" / name).chmod(0o755)
     (folder / "deaf").write_text(f"{deaf}\n")
-    (folder / "journal").write_text(journal)
+    (folder / "journal").mkdir()
+    (folder / "journal" / "coreos-installer.service").write_text(journal)
+    (folder / "journal" / "disk.sh.service").write_text("what the script said\n")
     (folder / "lsblk.out").write_text("".join(device.line for device in devices))
     for attempt, listed in (late or {}).items():
         (folder / f"lsblk.{attempt}").write_text("".join(device.line for device in listed))

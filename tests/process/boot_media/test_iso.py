@@ -156,7 +156,7 @@ def test_the_last_words_of_a_failed_installer_reach_the_provisioner(installer: P
         (tmp_path / "run").mkdir()
         run_script(tmp_path / "run", (), {}, "ended", journal=failed.stderr, url=url)
         report = server.received_report(url)
-    assert report == f"{FAILED} {' '.join(failed.stderr.split())}"
+    assert report == f"{FAILED} exit-code: {' '.join(failed.stderr.split())}"
     assert "no-disk" in report
 
 
