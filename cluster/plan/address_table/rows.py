@@ -87,7 +87,8 @@ class Row(NamedTuple):
 def rows_of(config: InstallConfig, options: MachineOptions = NO_OPTIONS) -> list[Row]:
     """Return the table of a cluster, networks first. Values that are invalid, or names, have no row.
 
-    The networks inside an installed cluster are fixed, so they have none either.
+    The networks inside an installed cluster are fixed, so they have none either. What is said of one owner twice, in
+    `networkConfig` and in `node_addresses`, is one row.
     """
     hosts = config.baremetal.hosts or ()
     rows = [
@@ -101,12 +102,12 @@ def rows_of(config: InstallConfig, options: MachineOptions = NO_OPTIONS) -> list
     ]
     installed = is_installed(options)
     machines = networks([entry.cidr for entry in config.networking.machine_network])
-    used = [
-        row._replace(use=_use(config, row, machines))
-        for row in rows
-        if not (installed and row.use in OVERLAY) and not _unused(config, row)
-    ]
-    return sorted(used, key=lambda row: row.use not in CONTAINING | OVERLAY)
+    firsts = dict[Hashable, Row]()
+    for row in rows:
+        if not (installed and row.use in OVERLAY) and not _unused(config, row):
+            used = row._replace(use=_use(config, row, machines))
+            firsts.setdefault((used.use, used.value, used.part, used.owner), used)
+    return sorted(firsts.values(), key=lambda row: row.use not in CONTAINING | OVERLAY)
 
 
 def is_installed(options: MachineOptions) -> bool:

@@ -117,6 +117,15 @@ REFUSED = [
         id="V7-dns-is-vip",
     ),
     pytest.param(
+        static(dns="192.168.111.21"),
+        {},
+        [
+            f"{NETWORK}.dns-resolver.config.server[0]: 192.168.111.21 is already the address of a server "
+            f"({BARE}.hosts[0].networkConfig.interfaces[0].ipv4.address[0].ip). {EACH}"
+        ],
+        id="N26-dns-is-the-node-that-the-options-name-too",
+    ),
+    pytest.param(
         vm(gateway="192.168.111.5"),
         {},
         [f"FILE: {BARE}.bootstrapExternalStaticGateway: 192.168.111.5 is already {API}. {EACH}"],
