@@ -48,6 +48,9 @@ TOO_LATE = (
     "look at the server's console; if it was still at work, raise deadlines.host_s, in which each start of its "
     "firmware counts; then run `pulumi up` again"
 )
+FROM_OFF = "switch the server off, and run `pulumi up` again"
+"""What begins an installation again where the BMC does not show it: a server that is On is taken for an installed one."""
+LOST = f"{FROM_OFF}, which inserts the ISO again; if the BMC drops it each time, update the BMC's firmware"
 ADOPTED = ""
 ADOPTING = "adopting, as it runs from its disk"
 INSTALLED, WAS_UP = "installed", "adopted"
@@ -321,10 +324,15 @@ class Installation:
         return is_done
 
     def _never_fetched(self, url: str, spent_s: float, *, is_off: bool) -> ProvisioningError:
-        power, override = "off" if is_off else "on", self.adapters.bmc.boot_override()
+        bmc, procedure = self.adapters.bmc, self.adapters.boot_procedure
+        power, override = "off" if is_off else "on", bmc.boot_override()
         why = f"the server is {power}, and its boot override reads {override.target} {override.enabled}"
-        fault = self.adapters.boot_procedure.never_fetched(url, spent_s, why)
+        is_lost = procedure.shows_on_bmc and bmc.media() is None
+        fault = procedure.never_fetched(url, spent_s, f"{why}; its virtual CD drive is empty" if is_lost else why)
         fix = fault.fix if is_off else f"{fault.fix}; {SLOW}"
+        if not is_off and not procedure.shows_on_bmc:
+            fix = f"{fix}; then {FROM_OFF}"
+        fix = LOST if is_lost else fix
         return ProvisioningError(fault.what, where=fault.where, fix=fix)
 
     def _boot_from_disk(self, steps: Steps) -> Waits:

@@ -345,6 +345,19 @@ def test_firmware_that_is_slower_is_not_switched_off_by_the_next_run(post_s: flo
     assert installation.iso_sha256 == rig.media.revision
 
 
+def test_an_image_that_the_bmc_drops_at_the_start_is_no_firewall() -> None:
+    """The same kind as SLOW1: a wrong cause. An empty drive would have the next run adopt what runs there."""
+    rig = slow(60)
+    rig.bmc.lost = lambda write: setattr(rig.bmc, "image", None) if write == "On" and not rig.bmc.installs else None
+    with pytest.raises(ProvisioningError, match=r"its virtual CD drive is empty\. Fix: switch the server off"):
+        rig.run()
+    rig.bmc.lost = lambda _: None
+    rig.bmc.request_power(Power.OFF)
+    rig.clock.sleep(10)
+    rig.run()
+    assert rig.is_installed()
+
+
 def test_firmware_that_does_not_come_to_boot_is_started_again() -> None:
     rig = slow(1e9)
     with pytest.raises(ProvisioningError):

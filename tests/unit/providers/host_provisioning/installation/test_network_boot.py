@@ -48,7 +48,10 @@ def test_a_host_that_boots_from_the_network_again_boots_its_disk() -> None:
 def test_a_host_that_boots_its_disk_instead_is_an_error() -> None:
     rig = rig_over_network()
     rig.bmc.boot_over_network = lambda: None
-    with pytest.raises(ProvisioningError, match=rf"never asked for its boot script, 1,8\d\d s after.*{MAC}"):
+    with pytest.raises(
+        ProvisioningError,
+        match=rf"never asked for its boot script, 1,8\d\d s after.*{MAC}.*then switch the server off",
+    ):
         rig.run()
     assert rig.bmc.installs == 0
 
