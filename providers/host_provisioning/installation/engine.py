@@ -49,7 +49,7 @@ TOO_LATE = (
     "firmware counts; then run `pulumi up` again"
 )
 FROM_OFF = "switch the server off, and run `pulumi up` again"
-"""What begins an installation again where the BMC does not show it: a server that is On is taken for an installed one."""
+"""Begins an installation again where the BMC does not show it: a server that is On is taken for an installed one."""
 LOST = f"{FROM_OFF}, which inserts the ISO again; if the BMC drops it each time, update the BMC's firmware"
 ADOPTED = ""
 ADOPTING = "adopting, as it runs from its disk"
