@@ -225,7 +225,7 @@ class Stack:
     def _refused(self, declared: _Declared, props: Props) -> list[str]:
         old = self.state.get(declared.key, {})
         failures = declared.provider.check(old, props).failures or []
-        refused = [f"{failure.property}: {failure.reason}" for failure in failures]
+        refused = [failure.reason for failure in failures]
         with suppress(KeyError):
             try:
                 declared.provider.diff("id", self.state[declared.key], props)

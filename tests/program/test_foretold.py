@@ -233,5 +233,9 @@ def test_the_program_judges_by_one_function_that_plan_calls_too() -> None:
 
 def test_resources_refuse_inputs_only_by_the_state_or_what_plan_refuses() -> None:
     """`BmcHost`: blank consents, see above; the others: records of the state, which a plan does not have."""
-    judging = {name for name, each in PROVIDERS.items() if each._faults is not Provider._faults}  # type: ignore[attr-defined]
-    assert judging == {"BmcHost", "HostProvisioning", "VipHandoff"}
+    by_inputs = {name for name, each in PROVIDERS.items() if each._faults is not Provider._faults}  # type: ignore[attr-defined]
+    assert by_inputs == {
+        *("BmcHost", "HostProvisioning", "NetworkPreflight", "ProvisionerPreflight", "VipHandoff", "VipHeld"),
+    }
+    by_records = {name for name, each in PROVIDERS.items() if each._plan is not Provider._plan}  # type: ignore[attr-defined]
+    assert by_records == {"HostProvisioning", "Machines"}
