@@ -1,12 +1,12 @@
 """Parts of a networkConfig that nmstate accepts without a machine, and that no machine can apply."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from base.errors import Fault
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import DISABLED
-from cluster.plan.network_config import NetworkConfig
+from cluster.plan.network_config import NetworkConfig, NetworkInterface
 
 LONGEST = 15
 """Characters of an interface's name (Linux, IFNAMSIZ)."""
@@ -74,12 +74,24 @@ def _ids(network: NetworkConfig) -> Iterator[Fault]:
 
 
 def _twice(network: NetworkConfig) -> Iterator[Fault]:
-    first = dict[tuple[str, bool], str]()
-    for interface in (interface for interface in network.interfaces if interface.name):
-        other = first.setdefault((interface.name, interface.type == OVS_BRIDGE), interface.path)
-        if other != interface.path:
-            what = f"{interface.name} is {other} already, and only the last one would apply"
-            yield Fault(f"{interface.path}.name", what, "write all of it in one entry")
+    first = dict[Hashable, str]()
+    for interface in network.interfaces:
+        for key, path, text in _identities(interface):
+            if (other := first.setdefault(key, interface.path)) != interface.path:
+                what = f"{text} is {other} already, and a machine has it once"
+                yield Fault(path, what, "write all of it in one entry")
+                break
+
+
+def _identities(interface: NetworkInterface) -> Iterator[tuple[Hashable, str, str]]:
+    """Yield what only one interface of a machine can have: a key, the path and the text."""
+    if interface.name:
+        yield (interface.name, interface.type == OVS_BRIDGE), f"{interface.path}.name", interface.name
+    if interface.by_mac and interface.mac:
+        yield interface.mac, f"{interface.path}.mac-address", interface.mac
+    base = ", ".join(lower.name for lower in interface.lower)
+    for tunnel in interface.ids:
+        yield (tunnel.kind, tunnel.number, base), tunnel.path, f"{tunnel.kind.upper()} {tunnel.number} of {base}"
 
 
 def _left_out(network: NetworkConfig, host: str) -> Iterator[Fault]:

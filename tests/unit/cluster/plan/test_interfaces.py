@@ -36,6 +36,8 @@ def with_network(written: dict[str, Any]) -> Change:
     return lambda config: host(config).update(networkConfig=written)
 
 
+VLAN = {"base-iface": "eno1", "id": 5}
+BY_MAC = {"identifier": "mac-address", "mac-address": "52:54:00:11:10:15"}
 SHOWN = {"running": [{"destination": "192.0.2.0/24", "next-hop-interface": "eno1"}]}
 REFUSED = [
     pytest.param(
@@ -68,13 +70,28 @@ REFUSED = [
     ),
     pytest.param(
         network(card("eno1"), card("eno1", mtu=9000)),
-        "interfaces[1].name: eno1 is interfaces[0] already, and only the last one would apply",
+        "interfaces[1].name: eno1 is interfaces[0] already, and a machine has it once. Fix: write all of",
         id="N24-twice",
     ),
     pytest.param(
         network(card("eno1"), upper("eno1", "dummy")),
         "interfaces[1].name: eno1 is interfaces[0] already",
         id="N24-twice-of-two-types",
+    ),
+    pytest.param(
+        network(upper("a", "vlan", vlan=VLAN), upper("b", "vlan", vlan=VLAN)),
+        "interfaces[1].vlan.id: VLAN 5 of eno1 is interfaces[0] already",
+        id="N24-one-vlan-of-two-names",
+    ),
+    pytest.param(
+        network(upper("a", "vlan", vlan=VLAN), upper("a", "vlan", vlan=VLAN)),
+        "interfaces[1].name: a is interfaces[0] already",
+        id="N24-twice-in-one-line",
+    ),
+    pytest.param(
+        network(card("a", **BY_MAC), card("b", **BY_MAC)),
+        "interfaces[1].mac-address: 52:54:00:11:10:15 is interfaces[0] already",
+        id="N24-one-card-of-two-profiles",
     ),
     pytest.param(
         network(card("eno1"), hostname={"running": "a", "config": "other"}),
@@ -106,7 +123,7 @@ def test_what_nmstate_accepts_and_no_machine_does_is_refused(
     "written",
     [
         pytest.param(
-            network(card("a-profile-of-a-card", identifier="mac-address", **{"mac-address": "52:54:00:11:10:15"})),
+            network(card("a-profile-of-a-card", **BY_MAC)),
             id="a-profile-of-any-length",
         ),
         pytest.param(
