@@ -67,7 +67,7 @@ class Row(NamedTuple):
     path: str
     """The path of the install-config, or `config: ` and that of the option."""
     owner: str
-    """What has the value. Two rows of one owner say the same."""
+    """What has the value; two rows of one owner may have the same. The path, where nothing else names it."""
     part: str = ""
     """What of the value is meant: a system of a BMC. Empty: all of it."""
     file: str = ""
@@ -87,8 +87,7 @@ class Row(NamedTuple):
 def rows_of(config: InstallConfig, options: MachineOptions = NO_OPTIONS) -> list[Row]:
     """Return the table of a cluster, networks first. Values that are invalid, or names, have no row.
 
-    The networks inside an installed cluster are fixed, so they have none either. What is said of one owner twice, in
-    `networkConfig` and in `node_addresses`, is one row.
+    The networks inside an installed cluster are fixed, so they have none either. Two equal rows of one owner are one.
     """
     hosts = config.baremetal.hosts or ()
     rows = [
@@ -97,7 +96,7 @@ def rows_of(config: InstallConfig, options: MachineOptions = NO_OPTIONS) -> list
         *_of_machine_networks(config),
         *_of_reservations(config),
         *(row for index, host in enumerate(hosts) for row in _of_host(f"{BARE}.hosts[{index}]", host)),
-        *_of_nodes(options),
+        *_of_nodes(hosts, options),
         *(row._replace(path=f"{CONFIG}: {row.path}") for row in _of_fields(OPTION_FIELDS, options.model_dump())),
     ]
     installed = is_installed(options)
@@ -134,8 +133,7 @@ def _unused(config: InstallConfig, row: Row) -> bool:
 def _of_fields(fields: Mapping[str, Use], section: dict[str, Any]) -> Iterator[Row]:
     for pattern, use in fields.items():
         for path, text in _texts(section, pattern):
-            owner = use if use is Use.BOOTSTRAP else path
-            yield from _rows(use, text, path, owner)
+            yield from _rows(use, text, path, use if use is Use.BOOTSTRAP else "")
 
 
 def _of_ovn(config: InstallConfig) -> Iterator[Row]:
@@ -143,7 +141,7 @@ def _of_ovn(config: InstallConfig) -> Iterator[Row]:
     own = {use: texts for use, texts in OVN_NETWORKS.items() if use != "join" or not join_subnet(config.networking)}
     for use, texts in own.items() if config.networking.network_type == OVN else ():
         path = JOIN if use == "join" else "networking.networkType"
-        yield from (row for text in texts for row in _rows(Use.OVN, text, path, path))
+        yield from (row for text in texts for row in _rows(Use.OVN, text, path))
 
 
 def _of_machine_networks(config: InstallConfig) -> Iterator[Row]:
@@ -153,7 +151,7 @@ def _of_machine_networks(config: InstallConfig) -> Iterator[Row]:
         for network in networks([entry.cidr]):
             if network.version == IPV4 and network.prefixlen < network.max_prefixlen - 1:
                 for end in (network.network_address, network.broadcast_address):
-                    yield from _rows(Use.UNUSABLE, str(end), path, path)
+                    yield from _rows(Use.UNUSABLE, str(end), path)
 
 
 def _of_reservations(config: InstallConfig) -> Iterator[Row]:
@@ -164,24 +162,24 @@ def _of_reservations(config: InstallConfig) -> Iterator[Row]:
         return
     first, last = reserved
     for host, offset in zip(bare.hosts or (), range(int(last) - int(first) + 1), strict=False):
-        yield from _rows(Use.RESERVED, str(first + offset), f"{BARE}.provisioningDHCPRange", host.name)
+        if first + offset not in _static_addresses(host):  # else the host itself says so
+            yield from _rows(Use.RESERVED, str(first + offset), f"{BARE}.provisioningDHCPRange")
 
 
 def _of_host(path: str, host: Host) -> Iterator[Row]:
     yield from _rows(Use.CARD, host.boot_mac_address, f"{path}.bootMACAddress", host.name)
-    yield from _rows(Use.BMC, host.bmc.address, f"{path}.bmc.address", f"{path}.bmc")
+    yield from _rows(Use.BMC, host.bmc.address, f"{path}.bmc.address")
     yield from _of_system(host.bmc.address, f"{path}.bmc.address")
     network, path = NetworkConfig.of(host.network_config), f"{path}.networkConfig"
     for interface in network.up:
         yield from _rows(Use.CARD, interface.mac or "", f"{path}.{interface.path}.mac-address", host.name)
         for static in interface.addresses:
-            yield from _rows(Use.SERVER, str(static.address), f"{path}.{static.path}.ip", host.name)
+            yield from _rows(Use.SERVER, str(static.address), f"{path}.{static.path}.ip")
     for route in network.routes:
-        gateway = f"{path}.{route.path}.next-hop-address"
-        yield from _rows(Use.GATEWAY, str(route.gateway or ""), gateway, gateway)
-        yield from _rows(Use.ROUTE, str(route.destination), f"{path}.{route.path}.destination", gateway)
+        yield from _rows(Use.GATEWAY, str(route.gateway or ""), f"{path}.{route.path}.next-hop-address")
+        yield from _rows(Use.ROUTE, str(route.destination), f"{path}.{route.path}.destination")
     for server in network.dns_servers:
-        yield from _rows(Use.DNS, str(server.address), f"{path}.{server.path}", f"{path}.{server.path}")
+        yield from _rows(Use.DNS, str(server.address), f"{path}.{server.path}")
 
 
 def _of_system(address: str, path: str) -> Iterator[Row]:
@@ -192,11 +190,19 @@ def _of_system(address: str, path: str) -> Iterator[Row]:
     yield Row(Use.SYSTEM, url.endpoint, address, path, path, part=url.system_id or "")
 
 
-def _of_nodes(options: MachineOptions) -> Iterator[Row]:
-    for host, addresses in options.node_addresses.items():
+def _of_nodes(hosts: tuple[Host, ...], options: MachineOptions) -> Iterator[Row]:
+    """Yield the addresses of `node_addresses`, without those that the host's own `networkConfig` sets."""
+    static = {host.name: _static_addresses(host) for host in hosts}
+    for name, addresses in options.node_addresses.items():
         for index, address in enumerate(addresses):
-            path = f"{CONFIG}: node_addresses.{host}[{index}]"
-            yield from _rows(Use.SERVER, str(address), path, host)
+            path = f"{CONFIG}: node_addresses.{name}[{index}]"
+            if address not in static.get(name, ()):
+                yield from _rows(Use.SERVER, str(address), path)
+
+
+def _static_addresses(host: Host) -> set[Address]:
+    network = NetworkConfig.of(host.network_config)
+    return {static.address for interface in network.up for static in interface.addresses}
 
 
 def _texts(section: Any, pattern: str, path: str = "") -> Iterator[tuple[str, str]]:
@@ -214,9 +220,9 @@ def _texts(section: Any, pattern: str, path: str = "") -> Iterator[tuple[str, st
             yield from _texts(element, rest, f"{path}[{index}]")
 
 
-def _rows(use: Use, text: str, path: str, owner: str) -> Iterator[Row]:
+def _rows(use: Use, text: str, path: str, owner: str = "") -> Iterator[Row]:
     for value in _values(use, text):
-        yield Row(use, value, str(value), path, owner)
+        yield Row(use, value, str(value), path, owner or path)
 
 
 def _values(use: Use, text: str) -> Iterable[Hashable]:

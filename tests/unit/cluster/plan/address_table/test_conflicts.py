@@ -84,6 +84,15 @@ REFUSED = [
         id="V2-storage-address-of-two-hosts",
     ),
     pytest.param(
+        static("10.9.0.1", "10.9.0.1"),
+        {},
+        [
+            f"{NETWORK}.interfaces[2].ipv4.address[0].ip: 10.9.0.1 is already the address of a server's other card "
+            f"({BARE}.hosts[0].networkConfig.interfaces[1].ipv4.address[0].ip). {EACH}"
+        ],
+        id="V2-one-address-on-two-cards-of-a-host",
+    ),
+    pytest.param(
         as_it_is,
         media(address="192.168.111.5"),
         [f"config: media.address: 192.168.111.5 is already {API}. {EACH}"],
@@ -305,6 +314,7 @@ def a_card_that_is_not_up(config: dict[str, Any]) -> None:
         pytest.param(a_card_that_is_not_up, {}, id="N10-an-address-of-a-card-that-is-absent"),
         pytest.param(bmc("192.168.111.99"), media(address="192.168.111.2"), id="all-on-the-machine-network"),
         pytest.param(both(from_network(3), bmc("172.22.0.99")), {}, id="bmc-on-the-provisioning-network"),
+        pytest.param(both(static("172.22.0.10"), from_network(3)), {}, id="a-card-at-the-host-s-reserved-address"),
         pytest.param(
             of_bare(provisioningNetwork="Disabled", clusterProvisioningIP="192.168.111.5"),
             {},
