@@ -184,10 +184,10 @@ class Steps:
                 raise BmcTimeoutError(what, where=self.bmc.url, fix=pacing.fix, refused=pacing.refused)
             yield min(pacing.wait_s, max(0.0, until - clock.now()))
 
-    def power(self, want: Power) -> Waits:
+    def power(self, want: Power, *, within_s: float = STEP_S) -> Waits:
         """Switch the power to `want`."""
-        bmc = self.bmc
-        yield from self.ensure(f"power {want.value}", lambda: bmc.power() is want, lambda: bmc.request_power(want))
+        bmc, request = self.bmc, partial(self.bmc.request_power, want)
+        yield from self.ensure(f"power {want.value}", lambda: bmc.power() is want, request, within_s=within_s)
 
     def no_media(self) -> Waits:
         """Empty the virtual CD drives."""

@@ -35,7 +35,7 @@ from providers.host_provisioning.installation.running_host import UNSEEN_S, Runn
 from wires.redfish.bmc import CD, HDD, ONCE, SPELLINGS, BmcClient, Power
 from wires.redfish.boot.mode import SLOW, BootMode, SecureBootProof
 from wires.redfish.client.masking import shown
-from wires.redfish.steps import Steps, Waits, names_image
+from wires.redfish.steps import STEP_S, Steps, Waits, names_image
 
 HEARTBEAT_S = 10.0
 POST_SHARE = 0.5
@@ -137,6 +137,11 @@ class Installation:
     def post_s(self) -> float:
         """Seconds that the firmware may take from power-on until it boots."""
         return self.deadline_s * POST_SHARE
+
+    @property
+    def _on_s(self) -> float:
+        """Seconds until the BMC says that the server is On; some answer 503 as long as its firmware starts."""
+        return max(STEP_S, self.post_s)
 
     def run(self) -> Waits:
         """Install the host, or adopt it.
@@ -306,7 +311,7 @@ class Installation:
             has_read = (media.sent(url) or 0) > request.bytes_before
             return (clock.now() - request.at >= UNSEEN_S and has_read) or bmc.power() is Power.ON
 
-        yield from steps.ensure("power On", has_started, switch_on)
+        yield from steps.ensure("power On", has_started, switch_on, within_s=self._on_s)
 
     def _is_done(self, url: str) -> Callable[[], bool]:
         bmc, clock, procedure = self.adapters.bmc, self.adapters.clock, self.adapters.boot_procedure
@@ -342,7 +347,7 @@ class Installation:
         # boot (sushy-tools): without it, the host would boot the CD again.
         yield from steps.override(HDD)
         self._enter("starting from disk")
-        yield from steps.power(Power.ON)
+        yield from steps.power(Power.ON, within_s=self._on_s)
 
     def _wait_until_up(self, steps: Steps) -> Waits:
         what = f"an answer of {self.host.address}"

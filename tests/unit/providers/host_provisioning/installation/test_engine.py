@@ -334,6 +334,23 @@ def test_slow_firmware_has_half_of_the_deadline(post_s: float) -> None:
     assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
 
 
+def test_a_bmc_that_is_busy_while_firmware_starts_has_as_long() -> None:
+    """The same kind as SLOW1: AMI's answers 503 then, and a step ended after 1500 s."""
+    rig, busy_until = slow(2000), list[float]()
+
+    def note(write: str) -> None:
+        if write == "On":
+            busy_until.append(rig.clock.now() + 2000)
+
+    def busy(_: str) -> None:
+        if busy_until and rig.clock.now() < busy_until[-1]:
+            raise BmcTransientError("HTTP 503")
+
+    rig.bmc.lost, rig.bmc.fault = note, busy
+    run_steps(replace(rig.installation(), deadline_s=7200).run(), rig.clock)
+    assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
+
+
 @pytest.mark.parametrize("post_s", [1900, 2500])
 def test_firmware_that_is_slower_is_not_switched_off_by_the_next_run(post_s: float) -> None:
     """SLOW1: the next run switched it off in the middle of its POST, for ever."""
