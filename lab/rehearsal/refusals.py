@@ -70,8 +70,15 @@ MISTAKES = (
         "consent.okd-worker-1: missing. Fix: name",
         PREVIEW,
     ),
-    Mistake("consent for another machine", CONFIG, _with_consent_of_another, "BmcIdentityError"),
-    Mistake("BMC password wrong", INSTALL_CONFIG, _replaced("password: ", "password: x"), "BmcAuthError"),
+    Mistake(
+        "consent for another machine", CONFIG, _with_consent_of_another, "nothing was changed. Fix: if that machine"
+    ),
+    Mistake(
+        "BMC password wrong",
+        INSTALL_CONFIG,
+        _replaced("password: ", "password: x"),
+        "the BMC refuses the credentials",
+    ),
     Mistake("BMC certificate not trusted", CONFIG, _replaced(":bmc_ca:", ":unused:"), "Fix: set bmc_ca"),
     Mistake("BMC unreachable", INSTALL_CONFIG, _replaced("172.22.0.101:8443", "172.22.0.101:8444"), "8444"),
     Mistake("payload other than pinned", f"{STACK}/payload/bootstrap.ign", lambda text: f"{text} ", "the stack pins"),
