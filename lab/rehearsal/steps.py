@@ -33,9 +33,11 @@ from providers.vip_handoff.engine import NOT_ASKED
 
 PAYLOAD = ("bootstrap", "master", "worker")
 # Compute's BMCs and files exist since phase bootstrap: production adds its installation and the proof of its VIP.
+# From now on, etcd is asked before a server of the control plane is wiped again: HostProvisioning and Machines have it.
 EXPECTED_PREVIEW = {
     STACK: "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 19 RenderedAsset, "
-    "update NetworkPreflight, update ProvisionerPreflight, update VipHandoff",
+    "update HostProvisioning, update Machines, update NetworkPreflight, update ProvisionerPreflight, "
+    "update VipHandoff",
 }
 """By stack: the changes to its resources in phase production."""
 BOOTED_BY = " s: booted by "
