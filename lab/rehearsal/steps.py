@@ -33,7 +33,7 @@ from providers.vip_handoff.engine import NOT_ASKED
 
 PAYLOAD = ("bootstrap", "master", "worker")
 # Compute's BMCs and files exist since phase bootstrap: production adds its installation and the proof of its VIP.
-# From now on, etcd is asked before a server of the control plane is wiped again: HostProvisioning and Machines have it.
+# HostProvisioning and Machines have that etcd is asked, from then on, before the control plane is wiped again.
 EXPECTED_PREVIEW = {
     STACK: "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 19 RenderedAsset, "
     "update HostProvisioning, update Machines, update NetworkPreflight, update ProvisionerPreflight, "
