@@ -42,10 +42,14 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
 def _refuse_mix_ups(plan: InstallationPlan) -> None:
     """Return if no host is the machine that another one is recorded as; `Machines` has refused what it could see."""
     if plan.mixed_up:
-        fix = "give each host the bmc.address and the consent of its own machine"
-        raise ConfigError(
-            *(Fault(host, f"its machine is installed as {owner}", fix) for host, owner in plan.mixed_up.items())
-        )
+        raise ConfigError(*(_mix_up(plan, host, owner) for host, owner in plan.mixed_up.items()))
+
+
+def _mix_up(plan: InstallationPlan, host: str, owner: str) -> Fault:
+    fix = "give each host the bmc.address and the consent of its own machine"
+    if owner not in plan.hosts:
+        fix = f"keep the name {owner}; or remove {host} in one `pulumi up`, and add it in a later one"
+    return Fault(host, f"its machine is installed as {owner}", fix)
 
 
 def _refuse_etcd_members(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig | None) -> None:

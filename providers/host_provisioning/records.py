@@ -12,7 +12,7 @@ from providers.host_provisioning.model import (
     HostProvisioningSpec,
     InstallationRecord,
 )
-from wires.redfish.identity import is_shared, named
+from wires.redfish.identity import UNIDENTIFIED, is_one_machine, is_shared, named
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class InstallationPlan:
     def of(cls, old: HostProvisioningSpec | None, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Self:
         """Decide what an update from `old`, with outputs `outs`, does; without `old`, what the first `up` does."""
         recorded = [host for host in outs.installed if host in new.hosts]
-        installed = {host for host in recorded if new.identity_of(host).own in ("", outs.installed[host].uuid)}
+        installed = {host for host in recorded if _is_recorded(old, outs, new, host)}
         replaced = tuple(host for host in recorded if host not in installed)
         reinstall = {host: who for host, who in newly_listed(old, new).items() if host in installed}
         owners = {record.uuid: host for host, record in outs.installed.items()}
@@ -91,6 +91,15 @@ class InstallationPlan:
             requests={**before.requests, **{name: host.requests for name, host in installed.items()}},
             approved={**before.approved, **approved},
         )
+
+
+def _is_recorded(
+    old: HostProvisioningSpec | None, outs: HostProvisioningOuts, new: HostProvisioningSpec, host: str
+) -> bool:
+    """Return whether a host is the machine of its record; other firmware may report a UUID, or no UUID any more."""
+    machine, record = new.identity_of(host), outs.installed[host]
+    before = old.identity_of(host).identity if old else UNIDENTIFIED.identity
+    return not machine.own or machine.identity.answers_to(record.uuid) or is_one_machine(before, machine.identity)
 
 
 def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Iterator[Fault]:

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from base.errors import Fault
 from cluster.options import Phase
 from cluster.values.role import Role
-from providers.consent import consent_command, consent_fault
+from providers.consent import consent_command, consent_fault, naming
 from providers.machines.model import FormerMachine, MachinesOuts, MachinesSpec
 from wires.redfish.bmc import Identity
-from wires.redfish.identity import MachineId, is_one_machine, is_shared, named, usable
+from wires.redfish.identity import MachineId, is_one_machine, is_shared, named, same, usable
 
 APART = "in one `pulumi up`, and add {} in a later one"
 
@@ -115,10 +115,12 @@ def _new_roles(change: Change) -> Iterator[Fault]:
 
 def _taken_addresses(change: Change) -> Iterator[tuple[str, Fault]]:
     """Yield by name the new servers with the address of one that runs until the end of the update."""
-    leaving = {change.old.hosts[host].address: host for host in change.removed if change.old.hosts[host].role}
+    old = change.old.hosts
+    servers = {host for host, entry in change.new.hosts.items() if entry.role}
+    leaving = {entry.address: host for host, entry in old.items() if entry.role and host not in servers}
     for host, entry in sorted(change.new.hosts.items()):
-        owner = leaving.get(entry.address) if entry.address and entry.role and host not in change.old.hosts else None
-        if owner:
+        is_new = host in servers and not (host in old and old[host].role)
+        if entry.address and is_new and (owner := leaving.get(entry.address)):
             what = f"{entry.address} is the address of {owner}, which runs until the end of this update"
             fix = f"choose another address; or remove {owner} {APART.format(host)}"
             yield host, Fault(f"hosts.{host}", what, fix)
@@ -152,6 +154,7 @@ def answered_faults(change: Change, answers: Mapping[str, Answer]) -> Iterator[F
             or _still_running(change, answer, host)
             or (_twins(host, twin, machine) if twin else None)
             or (consent_fault(host, entry.consent, machine) if entry.role else None)
+            or _without_new_consent(change, host, machine)
         )
         if fault:
             yield Fault(f"{host} ({answer.url})", f"{fault.what}; nothing was changed", fault.fix)
@@ -169,12 +172,29 @@ def _of_another_host(change: Change, answers: Mapping[str, Answer], host: str, o
 
 
 def _still_running(change: Change, answer: Answer, host: str) -> Fault | None:
-    """Return the fault of a host whose machine was another host before, and still runs; None if it does not."""
-    former = [it for it in change.outs.former if it.host != host and is_one_machine(it.identity, answer.machine)]
+    """Return the fault of a host whose machine was a host before, and still runs; None if it does not.
+
+    `BmcHost` would switch it off. A host that is removed and added again with its own machine may still be recorded.
+    """
+    former = [it for it in change.outs.former if is_one_machine(it.identity, answer.machine)]
     if not (former and answer.is_on):
         return None
     what = f"its machine was {former[-1].host} before, and still runs"
-    return Fault("", what, "if nothing on it is needed any more, switch it off, and run `pulumi up` again")
+    off = "switch it off, and run `pulumi up` again"
+    if former[-1].host != host:
+        return Fault("", what, f"if nothing on it is needed any more, {off}")
+    return Fault("", what, f"{off}; if that installs nothing, switch it on") if host in change.replaced else None
+
+
+def _without_new_consent(change: Change, host: str, machine: Identity) -> Fault | None:
+    """Return the fault of a server that is another machine, to which its old consent happens to be one, too."""
+    own, before, entry = change.recorded(host), change.old.hosts.get(host), change.new.hosts[host]
+    if own is None or same(own, machine) or host in change.replaced:
+        return None
+    if not (before and before.role and entry.role):
+        return None
+    what = f"the record is of {named(own)}; the BMC is that of {named(machine)}"
+    return Fault("", what, f"correct its bmc.address; or, if that machine replaces it, {naming(host, machine)}")
 
 
 def _twins(host: str, twin: str, machine: Identity) -> Fault:

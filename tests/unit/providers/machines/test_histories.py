@@ -1,0 +1,125 @@
+"""Histories of several updates, some of which fail, against the rules that each single update keeps."""
+
+import pytest
+
+from base.errors import BmcRefusedError
+from cluster.options import Phase
+from testing import server_changes
+from testing.fakes.bmc import FakeBmc
+from testing.server_changes import BMC, MASTER, NEW, SPARE, STATES, WORKER, Scene, scene
+from wires.redfish.bmc import Identity, Power
+
+BEFORE, BOOTSTRAP, PRODUCTION = STATES
+
+
+def machine(it: Scene, host: str) -> FakeBmc:
+    return it.site.machines[f"SERIAL-{host}"]
+
+
+def refuse_insert(request: str) -> None:
+    if request == "insert":
+        raise BmcRefusedError("no licence")
+
+
+def test_a_replacement_that_is_undone_does_not_switch_the_running_server_off() -> None:
+    """etcd has refused it after `BmcHost` had recorded the new machine."""
+    it = scene(PRODUCTION)
+    before = it.plan
+    server_changes.replace_member(it)
+    assert "is a member of etcd" in it.stack.up(it.plan)[0]
+    machine(it, MASTER).request_power(Power.ON)
+    it.site.settle()
+    (line,) = it.stack.up(before)
+    assert line.endswith(
+        f"its machine was {MASTER} before, and still runs; nothing was changed. "
+        "Fix: switch it off, and run `pulumi up` again; if that installs nothing, switch it on"
+    )
+    assert it.site.is_on(f"SERIAL-{MASTER}")
+    machine(it, MASTER).request_power(Power.OFF)
+    it.site.settle()
+    assert it.stack.up(before) == []
+    assert it.site.writes() == {}
+
+
+def test_a_machine_with_the_same_serial_takes_a_new_consent() -> None:
+    """Blades report the serial of their chassis. Recorded without its consent, the old one would not be asked."""
+    it = scene(PRODUCTION)
+    address = it.new_machine()
+    it.site.machines[NEW].machine = Identity(it.site.machines[NEW].machine.uuid, machine(it, WORKER).machine.serial)
+    it.readdress(WORKER, address)
+    assert "the record is of a system" in it.stack.up(it.plan)[0]
+    it.configure(consent={WORKER: it.site.machines[NEW].machine.uuid})
+    (line,) = it.stack.up(it.plan)
+    assert f"still runs with the name and the addresses of {WORKER}" in line
+    assert it.site.writes() == {}
+
+
+def test_a_spare_does_not_get_the_address_of_a_server_that_becomes_one() -> None:
+    it = scene(BOOTSTRAP)
+    addresses = it.host(WORKER).addresses
+    server_changes.spare_to_server(it)
+    server_changes.server_to_spare(it)
+    it.change(SPARE, addresses=addresses)
+    (line,) = it.stack.preview(it.plan)
+    assert f"{addresses[0]} is the address of {WORKER}, which runs until the end of this update" in line
+
+
+def readdress_bmc(it: Scene, host: str, number: int) -> None:
+    """Give the BMC of a host another address, so that its machine is read again."""
+    address = BMC.format(f"192.0.2.{number}")
+    it.site.behind[address] = f"SERIAL-{host}"
+    it.readdress(host, address)
+
+
+def in_production(it: Scene, **options: object) -> Scene:
+    """Bring a scene to production."""
+    it.configure(phase=Phase.PRODUCTION, **options)
+    assert it.stack.up(it.plan) == []
+    it.site.members = {str(server.address) for server in it.plan.control_plane}
+    it.site.settle()
+    return it
+
+
+@pytest.mark.parametrize("host", [MASTER, WORKER])
+@pytest.mark.parametrize("is_uuid_new", [True, False], ids=["reported-later", "missing-later"])
+def test_a_uuid_that_comes_or_goes_makes_no_other_machine(host: str, is_uuid_new: bool) -> None:
+    """An update of the BMC's firmware is no replacement: no installation, and no question to etcd."""
+    it = scene(BEFORE)
+    whole = machine(it, host).machine
+    without = Identity("", whole.serial)
+    first, later = (without, whole) if is_uuid_new else (whole, without)
+    readdress_bmc(it, host, 91)
+    machine(it, host).machine = first
+    in_production(it)
+    machine(it, host).machine = later
+    machine(it, host).request_power(Power.OFF)
+    it.site.settle()
+    for number in (92, 93):
+        readdress_bmc(it, host, number)
+        assert it.stack.up(it.plan) == []
+    assert it.site.writes() == {}
+
+
+def test_a_machine_of_a_failed_removal_is_added_under_another_name() -> None:
+    """The removal failed with another host, so the record of the old name is still there."""
+    it = in_production(scene(BOOTSTRAP), destroyable=True)
+    removed = it.host(WORKER)
+    server_changes.add_server(it)
+    it.site.machines[NEW].fault = refuse_insert
+    it.remove(WORKER)
+    assert "no licence" in it.stack.up(it.plan)[0]
+    machine(it, WORKER).request_power(Power.OFF)
+    it.site.settle()
+    it.remove("okd-worker-2")
+    without = it.plan
+    it.add(removed.changed(name="okd-node-1"))
+    it.configure(consent={"okd-node-1": f"SERIAL-{WORKER}"})
+    (line,) = it.stack.up(it.plan)
+    assert line == (
+        f"okd-node-1: its machine is installed as {WORKER}. Fix: keep the name {WORKER}; "
+        "or remove okd-node-1 in one `pulumi up`, and add it in a later one"
+    )
+    assert it.stack.up(without) == []
+    it.site.settle()
+    assert it.stack.up(it.plan) == []
+    assert it.site.is_on(f"SERIAL-{WORKER}")
