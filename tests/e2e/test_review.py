@@ -166,20 +166,18 @@ CHANGES = {
         in_install_config("- ", *APPS),
         {
             NETWORK: {"ingress.vips[0]"},
+            BOOTSTRAP: {"ignition_sha256", "ours"},
             CONTROL_PLANE: digests(*MASTERS),
-            COMPUTE: digests(*WORKERS),
-            INGRESS: {"vip"},
         },
         {
             "okd-compute-keepalived.conf": claim(APPS),
             "okd-compute-okd-keepalived.service": service(APPS),
             "okd-compute-okd-keepalived": swapped(*APPS, "vips=(192.168.111.4)"),
             **each(
-                ["okd-control-plane-Corefile", "okd-compute-Corefile"],
+                everywhere("Corefile"),
                 swapped(*APPS, 'answer "{{ .Name }} 60 IN A 192.168.111.4"'),
             ),
         },
-        phase="production",
     ),
     "peer": Change(
         before_the_installation(lambda project: project.configure(node_addresses={"okd-master-1": [PEER[1]]})),
@@ -285,6 +283,7 @@ CHANGES = {
                 *digests(*WORKERS, "okd-worker-2"),
             },
             INGRESS: {'nodes["okd-worker-2"]'},
+            MACHINES: {'hosts["okd-worker-2"]', "passwords"},
         },
         each(
             ["okd-control-plane-Corefile", "okd-compute-Corefile"],
@@ -318,6 +317,7 @@ CHANGES = {
         # A preview cannot know that the BMC will name the same machine.
         {
             "update BmcHost okd-okd-master-1": {"password"},
+            MACHINES: {"passwords"},
             CONTROL_PLANE: {"passwords", *(f'identities["okd-master-1"].{key}' for key in ("uuid", "serial"))},
         },
     ),
