@@ -7,6 +7,7 @@ from functools import partial
 from assets.contract import API_PORT
 from base import lock
 from base.clock import SYSTEM_CLOCK
+from base.errors import BmcError, BusyError
 from boot_media.host_isos import ImageServer, IsoMedia, Recipe
 from boot_media.media_server import MediaServer
 from boot_media.web_server import WebServer
@@ -22,7 +23,7 @@ from providers.host_provisioning.records import InstallationPlan
 from providers.pulumi import plugin
 from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
 from wires.api.kubernetes import KubeApi
-from wires.redfish.bmc import BmcClient
+from wires.redfish.bmc import BmcClient, Power
 
 KUBELET_PORT = 10250
 
@@ -38,6 +39,20 @@ def bmc_of(spec: HostProvisioningSpec, name: str) -> BmcClient:
 
     bmc = spec.hosts[name].bmc
     return SushyBmc(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name])
+
+
+def runs_from_disk(spec: HostProvisioningSpec, name: str) -> bool:
+    """Return whether a host's BMC shows that it runs from its disk; False if it does not answer."""
+    if spec.hosts[name].bmc.boot_method is not BootMethod.VIRTUAL_CD:
+        return False  # its live system may run
+    bmc = bmc_of(spec, name)
+    try:
+        with lock.held(bmc.url):
+            return bmc.power() is Power.ON and bmc.media() is None
+    except (BmcError, BusyError):
+        return False
+    finally:
+        bmc.close()
 
 
 def image_server_of(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:
@@ -139,7 +154,8 @@ def installations_of(
 def _target(spec: HostProvisioningSpec, plan: InstallationPlan, name: str) -> Target:
     # A host that runs is wiped only if it is the machine that `reinstall` names.
     uuid = plan.reinstall.get(name, spec.identity_of(name).own)
-    return Target(name, uuid, spec.hosts[name].address, reinstall=name in plan.reinstall)
+    address, reinstall = spec.hosts[name].address, name in plan.reinstall
+    return Target(name, uuid, address, reinstall=reinstall, adopt=name in plan.running)
 
 
 def _adapters(spec: HostProvisioningSpec, name: str, media: IsoMedia, missing: Missing) -> Adapters:

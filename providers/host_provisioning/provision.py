@@ -1,6 +1,7 @@
 """Installs the hosts that an `InstallationPlan` names."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from base.clock import SYSTEM_CLOCK
 from base.errors import ConfigError, Fault
@@ -27,6 +28,9 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     if not plan.pending:
         return plan.carried
     _refuse_mix_ups(plan)
+    if spec.role is Role.CONTROL_PLANE:
+        running = frozenset(name for name in plan.replaced if composition.runs_from_disk(spec, name))
+        plan = replace(plan, running=running)
     recipe, kubeconfig = composition.recipe_of(spec), read_kubeconfig(spec.stack)
     _refuse_etcd_members(spec, plan, kubeconfig)
     joining = composition.joining_of(spec, kubeconfig) if kubeconfig else None
@@ -61,6 +65,8 @@ def _refuse_etcd_members(spec: HostProvisioningSpec, plan: InstallationPlan, kub
         fix = "reinstall or replace one of them in each `pulumi up`"
         raise ConfigError(Fault("hosts", f"{' and '.join(again)} hold copies of etcd", fix))
     for name in again:
+        if name in plan.running:
+            continue
         if kubeconfig is None and not in_production:
             continue  # OKD writes one with each payload; without it, this is no OKD
         api = KubeApi.by(needed(spec.stack, kubeconfig, f"{plan.option_of(name)}.{name}"), spec.api_name)

@@ -44,6 +44,8 @@ class InstallationPlan:
     """The hosts whose machines are recorded as other hosts, with the names of these."""
     changes_iso: bool
     """Whether the boot ISOs of hosts that are installed later differ from those before the update."""
+    running: Set[str] = frozenset()
+    """The replaced hosts that run from their disks, as an earlier run has installed them: they are only adopted."""
 
     @classmethod
     def of(cls, old: HostProvisioningSpec | None, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Self:

@@ -66,12 +66,14 @@ class Target:
         uuid: Identity that the BMC must report, a UUID or serial; if empty, any machine is accepted.
         address: Address at which the installed system answers.
         reinstall: Install the host even if it runs from its disk.
+        adopt: Only adopt it, since etcd was not asked whether its disk may be wiped.
     """
 
     name: str
     uuid: str
     address: str
     reinstall: bool = False
+    adopt: bool = False
 
 
 Missing = Callable[[Target], str | None]
@@ -172,6 +174,11 @@ class Installation:
             if self.adapters.boot_procedure.shows_on_bmc or not (yield from self._finish_interrupted(steps)):
                 yield from self._wait_until_up(steps)
                 return
+        elif self.host.adopt:
+            what = "it ran from its disk a moment ago, and does so no more; nothing was changed"
+            raise ProvisioningError(
+                what, where=self.adapters.bmc.url, fix="run `pulumi up` again, which asks etcd first"
+            )
         else:
             yield from self._install(steps, power, media)
         yield from self._boot_from_disk(steps)

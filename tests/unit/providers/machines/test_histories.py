@@ -123,3 +123,46 @@ def test_a_machine_of_a_failed_removal_is_added_under_another_name() -> None:
     it.site.settle()
     assert it.stack.up(it.plan) == []
     assert it.site.is_on(f"SERIAL-{WORKER}")
+
+
+def replaced_after_the_deadline(state: str) -> Scene:
+    """Return a scene in which a replaced server has joined, and is a member of etcd, only after `up` had ended."""
+    it = scene(state)
+    server_changes.replace(it)
+    it.site.machines[NEW].answers = False
+    assert "was not reached in time" in it.stack.up(it.plan)[0]
+    it.site.machines[NEW].answers = True
+    it.site.members.add(str(it.host(MASTER).address))
+    it.site.settle()
+    return it
+
+
+@pytest.mark.parametrize("state", [BOOTSTRAP, PRODUCTION])
+def test_a_replaced_server_that_joins_after_the_deadline_is_adopted(state: str) -> None:
+    """The fix was to take it out of etcd, and to have it installed a second time."""
+    it = replaced_after_the_deadline(state)
+    assert it.stack.up(it.plan) == []
+    assert it.site.writes() == {}
+    assert it.site.installed()[NEW] == 1
+
+
+def test_a_replaced_server_that_has_joined_and_is_off_is_not_wiped() -> None:
+    it = replaced_after_the_deadline(PRODUCTION)
+    it.site.machines[NEW].request_power(Power.OFF)
+    it.site.settle()
+    assert "is a member of etcd" in it.stack.up(it.plan)[0]
+    assert it.site.writes() == {}
+
+
+def test_a_replaced_server_that_goes_off_before_its_adoption_is_not_wiped() -> None:
+    it = replaced_after_the_deadline(PRODUCTION)
+    asked = list[str]()
+
+    def off_after_the_first_reads(request: str) -> None:
+        asked.append(request)
+        if "media" in asked:
+            it.site.machines[NEW].state = Power.OFF
+
+    it.site.machines[NEW].fault = off_after_the_first_reads
+    assert "it ran from its disk a moment ago" in it.stack.up(it.plan)[0]
+    assert it.site.writes() == {}
