@@ -22,6 +22,7 @@ from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
 from providers.consent import consent_command
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
+from providers.registered import other_host
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import named, usable
 
@@ -31,7 +32,8 @@ READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the
 class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
     """Create takes a server over, update compares it with the record, read probes it, delete leaves it off.
 
-    For a spare, each of them but delete records what its BMC shows now. Delete does not ask its BMC.
+    For a spare, each of them but delete records what its BMC shows now. Delete does not ask its BMC, nor that of a
+    machine that is another host now.
     """
 
     def _faults(self, old: BmcHostSpec | None, new: BmcHostSpec) -> Iterator[Fault]:
@@ -86,6 +88,9 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
 
     def _delete(self, spec: BmcHostSpec, outs: BmcHostOuts) -> None:
         if spec.spare:
+            return
+        if owner := other_host(spec.host, outs.identity):
+            plugin.notes(spec.urn)(f"{named(outs.identity)} is {owner} now, and is left as it is")
             return
         if spec.protected:
             what = "it belongs to a cluster in production that is not destroyable; it was left as it is"

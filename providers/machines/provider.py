@@ -13,6 +13,7 @@ from providers.machines.rules import Answer, Change, answered_faults, outputs, p
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
+from providers.registered import register
 from wires.redfish.bmc import BmcClient, Power
 from wires.redfish.identity import is_one_machine, named
 from wires.redfish.steps import Steps, run_steps
@@ -25,7 +26,9 @@ class MachinesProvider(Provider[MachinesSpec, MachinesOuts]):
     """Create and update ask the BMCs of new and changed hosts which machines they are. No BMC is written to."""
 
     def _plan(self, old: MachinesSpec, outs: MachinesOuts, new: MachinesSpec) -> None:
-        _refuse(planned_faults(Change(old, outs, new)))
+        change = Change(old, outs, new)
+        _refuse(planned_faults(change))
+        register(change.new_machines({}))
 
     def _create(self, spec: MachinesSpec) -> tuple[str, MachinesOuts]:
         return "machines", _identify(Change(spec.changed(hosts={}, passwords={}), MachinesOuts(), spec))
@@ -51,7 +54,9 @@ def _identify(change: Change) -> MachinesOuts:
     running = by_host(change.replaced, lambda host: _former_runs(change, host, warn))
     _refuse(fault for fault in running.values() if fault)
     report(Progress("identified", f"{len(change.new.hosts)} hosts"))
-    return outputs(change, answers)
+    outs = outputs(change, answers)
+    register(outs.machines)
+    return outs
 
 
 def _answer(change: Change, host: str) -> Answer | BmcError | BusyError:

@@ -35,6 +35,7 @@ from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.machines.model import MachinesSpec
 from providers.machines.provider import MachinesProvider
 from providers.pulumi.dynamic import Props, Provider, inputs_of
+from providers.registered import register
 from testing import plans
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
@@ -173,6 +174,7 @@ def replaced_below(site: Site) -> Iterator[None]:
         yield
     finally:
         mock.patch.stopall()
+        register({})  # each run has a process of its own
 
 
 @dataclass(frozen=True)

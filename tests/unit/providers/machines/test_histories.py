@@ -64,6 +64,11 @@ def test_a_spare_does_not_get_the_address_of_a_server_that_becomes_one() -> None
     assert f"{addresses[0]} is the address of {WORKER}, which runs until the end of this update" in line
 
 
+def refuse_media(request: str) -> None:
+    if request == "media":
+        raise BmcRefusedError("no answer")
+
+
 def readdress_bmc(it: Scene, host: str, number: int) -> None:
     """Give the BMC of a host another address, so that its machine is read again."""
     address = BMC.format(f"192.0.2.{number}")
@@ -123,6 +128,21 @@ def test_a_machine_of_a_failed_removal_is_added_under_another_name() -> None:
     it.site.settle()
     assert it.stack.up(it.plan) == []
     assert it.site.is_on(f"SERIAL-{WORKER}")
+
+
+def test_the_deletion_of_an_old_name_leaves_the_machine_to_its_new_one() -> None:
+    """A removal failed once it had switched the server off; P11 again, in two updates."""
+    it = in_production(scene(BOOTSTRAP), destroyable=True)
+    removed = it.host(WORKER)
+    it.remove(WORKER)
+    machine(it, WORKER).fault = refuse_media
+    assert "no answer" in it.stack.up(it.plan)[0]
+    machine(it, WORKER).fault = lambda _: None
+    it.add(removed.changed(name="okd-node-1"))
+    it.configure(consent={"okd-node-1": f"SERIAL-{WORKER}"})
+    assert it.stack.up(it.plan) == []
+    assert it.site.is_on(f"SERIAL-{WORKER}")
+    assert ("BmcHost", "servers", WORKER) not in it.stack.state
 
 
 def replaced_after_the_deadline(state: str) -> Scene:
