@@ -21,7 +21,7 @@ def refuse_insert(request: str) -> None:
         raise BmcRefusedError("no licence")
 
 
-def test_a_replacement_that_is_undone_does_not_switch_the_running_server_off() -> None:
+def test_an_undone_replacement_leaves_the_running_server_on() -> None:
     """etcd has refused it after `BmcHost` had recorded the new machine."""
     it = scene(PRODUCTION)
     before = it.plan
@@ -130,7 +130,7 @@ def test_a_machine_of_a_failed_removal_is_added_under_another_name() -> None:
     assert it.site.is_on(f"SERIAL-{WORKER}")
 
 
-def test_the_deletion_of_an_old_name_leaves_the_machine_to_its_new_one() -> None:
+def test_the_deletion_of_an_old_name_leaves_the_machine_on() -> None:
     """A removal failed once it had switched the server off; P11 again, in two updates."""
     it = in_production(scene(BOOTSTRAP), destroyable=True)
     removed = it.host(WORKER)
