@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from base.clock import Clock
-from base.errors import BmcError, BmcIdentityError
+from base.errors import BmcError, BmcIdentityError, BmcRefusedError
 from base.progress import Progress, Report
 from providers.bmc_host.model import AsFound
 from providers.consent import consent_fault, naming
@@ -72,10 +72,20 @@ class BmcHostEngine:
         return identity, found
 
     def record(self) -> tuple[Identity, AsFound]:
-        """Identify the host and record it as found, changing nothing: it runs a cluster whose state was lost."""
-        identity = self.identify()
+        """Identify the host and record it as found, changing nothing: it runs a cluster whose state was lost.
+
+        Raises:
+            BmcRefusedError: It is off or has media in its virtual CD, so it would be installed.
+        """
+        identity, found = self.identify(), self._as_found()
+        power = run_steps(self._steps().value("its power", self.bmc.power), self.clock)
+        if power is Power.OFF or found.media:
+            shows = f"power {power.value}, virtual CD {found.media or 'empty'}"
+            what = f"{shows}: it would be installed; nothing was changed"
+            fix = "empty the drive and switch the server on, or remove the host; then run `pulumi up` again"
+            raise BmcRefusedError(what, where=f"{self.host} ({self.bmc.url})", fix=fix)
         self.report(Progress("identified", f"{named(identity)}; left as it is"))
-        return identity, self.with_secure_boot(self._as_found())
+        return identity, self.with_secure_boot(found)
 
     def with_secure_boot(self, found: AsFound) -> AsFound:
         """Return `found` with Secure Boot as it is now, if the host wants that and it has not been recorded yet.

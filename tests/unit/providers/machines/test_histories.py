@@ -6,6 +6,7 @@ from base.errors import BmcRefusedError
 from cluster.options import Phase
 from testing import server_changes
 from testing.fakes.bmc import FakeBmc
+from testing.fakes.engine import Stack
 from testing.server_changes import BMC, MASTER, NEW, SPARE, STATES, WORKER, Scene, scene
 from wires.redfish.bmc import Identity, Power
 
@@ -143,6 +144,25 @@ def test_the_deletion_of_an_old_name_leaves_the_machine_on() -> None:
     assert it.stack.up(it.plan) == []
     assert it.site.is_on(f"SERIAL-{WORKER}")
     assert ("BmcHost", "servers", WORKER) not in it.stack.state
+
+
+@pytest.mark.parametrize("host", [MASTER, WORKER])
+def test_an_import_installs_no_server_that_is_off(host: str) -> None:
+    """Without a record, a server that is off is a new one; this one may have a copy of etcd."""
+    it = scene(PRODUCTION)
+    machine(it, host).request_power(Power.OFF)
+    it.site.settle()
+    it.stack = Stack(it.site)
+    it.configure(import_production=True)
+    (line,) = it.stack.up(it.plan)
+    assert line == (
+        f"{host} (https://SERIAL-{host}): power Off, virtual CD empty: it would be installed; nothing was changed. "
+        "Fix: empty the drive and switch the server on, or remove the host; then run `pulumi up` again"
+    )
+    machine(it, host).request_power(Power.ON)
+    it.site.settle()
+    assert it.stack.up(it.plan) == []
+    assert it.site.writes() == {}
 
 
 def replaced_after_the_deadline(state: str) -> Scene:
