@@ -153,6 +153,7 @@ def answered_faults(change: Change, answers: Mapping[str, Answer]) -> Iterator[F
             _of_another_host(change, answers, host, before.other(host, machine))
             or _still_running(change, answer, host)
             or (_twins(host, twin, machine) if twin else None)
+            or _of_another_consent(change, host, machine)
             or (consent_fault(host, entry.consent, machine) if entry.role else None)
             or _without_new_consent(change, host, machine)
         )
@@ -184,6 +185,19 @@ def _still_running(change: Change, answer: Answer, host: str) -> Fault | None:
     if former[-1].host != host:
         return Fault("", what, f"if nothing on it is needed any more, {off}")
     return Fault("", what, f"{off}; if that installs nothing, switch it on") if host in change.replaced else None
+
+
+def _of_another_consent(change: Change, host: str, machine: Identity) -> Fault | None:
+    """Return the fault of a host whose BMC is that of the machine that only the consent of another host names."""
+    entries = change.new.hosts
+    if not entries[host].role or machine.answers_to(entries[host].consent):
+        return None
+    for other, entry in sorted(entries.items()):
+        if other != host and machine.answers_to(entry.consent) and not is_shared(entry.consent):
+            what = f"its BMC is that of the machine that consent.{other} names"
+            fix = f"find out which machine {host} is, and correct its bmc.address, or both consents if that is right"
+            return Fault("", what, fix)
+    return None
 
 
 def _without_new_consent(change: Change, host: str, machine: Identity) -> Fault | None:

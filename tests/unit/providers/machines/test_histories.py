@@ -7,7 +7,7 @@ from cluster.options import Phase
 from testing import server_changes
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.engine import Stack
-from testing.server_changes import BMC, MASTER, NEW, SPARE, STATES, WORKER, Scene, scene
+from testing.server_changes import BMC, MASTER, NEW, OTHER_MASTER, SPARE, STATES, WORKER, Scene, scene
 from wires.redfish.bmc import Identity, Power
 
 BEFORE, BOOTSTRAP, PRODUCTION = STATES
@@ -162,6 +162,26 @@ def test_an_import_installs_no_server_that_is_off(host: str) -> None:
     machine(it, host).request_power(Power.ON)
     it.site.settle()
     assert it.stack.up(it.plan) == []
+    assert it.site.writes() == {}
+
+
+@pytest.mark.parametrize("stack", ["without-machines", "import"])
+def test_exchanged_machines_without_a_record_propose_no_consent(stack: str) -> None:
+    """Case P25 where no `Machines` is recorded: the consents of the fix switched both running servers off."""
+    it = scene(PRODUCTION)
+    if stack == "import":
+        it.stack = Stack(it.site)
+        it.configure(import_production=True)
+    else:
+        del it.stack.state["Machines", "cluster", "machines"]
+    server_changes.exchange(it)
+    (text,) = it.stack.up(it.plan)
+    assert text.splitlines() == [
+        f"{host} (https://SERIAL-{other}): its BMC is that of the machine that consent.{other} names; nothing "
+        f"was changed. Fix: find out which machine {host} is, and correct its bmc.address, or both consents if "
+        "that is right"
+        for host, other in ((OTHER_MASTER, MASTER), (MASTER, OTHER_MASTER))
+    ]
     assert it.site.writes() == {}
 
 
