@@ -37,7 +37,7 @@ def wiped(preview: Preview) -> Iterator[str]:
     for rollout in _rollouts(preview):
         spec, plan, role = rollout.spec, rollout.plan, ROLES[rollout.spec.role]
         replaced = _replaced(preview, rollout)
-        again = _of_how_many(rollout, {*plan.reinstall, *replaced})
+        again = _of_how_many(rollout, {*plan.reinstall, *plan.replaced, *replaced})
         disks = {host: f"{_disk(spec, host)} of {host}" for host in spec.hosts}
         consents = {host: _consent(preview, created, host) for host in spec.hosts}
         certain = [host for host in plan.without_record if host in created and not created[host].running]
@@ -53,7 +53,8 @@ def wiped(preview: Preview) -> Iterator[str]:
         if others:
             what = joined([f"{disks[host]}{consents[host]}" for host in others])
             runs = "a server that runs from its disk already is only recorded"
-            yield f"Wipes {what}, and installs {_them(others)} ({role}); {runs}."
+            asked = again if {*others} & {*plan.replaced} else ""
+            yield f"Wipes {what}, and installs {_them(others)} ({role}{asked}); {runs}."
         if replaced:
             what = joined([f"{disks[host]}{consents[host]}" for host in replaced])
             other = "where the BMC shows another machine than is recorded"

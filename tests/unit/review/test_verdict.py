@@ -202,7 +202,10 @@ def test_a_line_of_reinstall_for_a_host_without_a_record_installs_it_once() -> N
 def test_another_machine_than_the_record_is_installed() -> None:
     new = installation(PLAN, identities={M0: MachineId(uuid="uuid-of-another")})
     (line,) = sentences(installs(installation(PLAN), new, M0, M1, M2))
-    assert line.startswith(f"!Wipes `/dev/vda` of {M0}, and installs it")
+    assert line == (
+        f"!Wipes `/dev/vda` of {M0}, and installs it (control plane: 1 of its 3 servers, and only if etcd can do "
+        "without); a server that runs from its disk already is only recorded."
+    )
 
 
 def test_a_new_consent_may_wipe_another_machine() -> None:
