@@ -20,7 +20,10 @@ DEGRADED = "EtcdMembersDegraded"
 
 Source: pkg/operator/etcdmemberscontroller of openshift/cluster-etcd-operator, 0c63ddc.
 """
-TAKE_OUT = "take the server out first (docs/how-to/replace-a-control-plane-server.md)"
+TAKE_OUT = (
+    "take the server out first (docs/how-to/replace-a-control-plane-server.md); or, if an earlier `pulumi up` has "
+    "reinstalled it already, remove its line from `reinstall`"
+)
 REPAIR = "have the etcd operator report all members first (`oc get clusteroperator etcd`), and take no other one out"
 ANSWER = "have the API answer first, since etcd is asked before a copy of it is wiped"
 BEFORE_PRODUCTION = "; if it will never answer, run `pulumi destroy`, and install the cluster again"

@@ -206,6 +206,21 @@ def test_a_replaced_server_that_joins_after_the_deadline_is_adopted(state: str) 
     assert it.site.installed()[NEW] == 1
 
 
+def test_a_reinstalled_server_that_joins_after_the_deadline_is_kept() -> None:
+    """The only fix was to take it out of etcd, and to reinstall it a second time."""
+    it = scene(PRODUCTION)
+    before = it.plan
+    server_changes.reinstall(it)
+    machine(it, MASTER).answers = False
+    assert "was not reached in time" in it.stack.up(it.plan)[0]
+    machine(it, MASTER).answers = True
+    it.site.members.add(str(it.host(MASTER).address))
+    it.site.settle()
+    assert "reinstalled it already, remove its line from `reinstall`" in it.stack.up(it.plan)[0]
+    assert it.stack.up(before) == []
+    assert it.site.writes() == {}
+
+
 def test_a_replaced_server_that_has_joined_and_is_off_is_not_wiped() -> None:
     it = replaced_after_the_deadline(PRODUCTION)
     it.site.machines[NEW].request_power(Power.OFF)
