@@ -93,8 +93,8 @@ def test_a_server_that_was_taken_out_may_be_wiped() -> None:
 )
 def test_a_server_that_the_cluster_counts_on_is_not_wiped(resources: dict[str, Any], why: str) -> None:
     fix = (
-        "take the server out first (docs/how-to/replace-a-control-plane-server.md); or, if an earlier `pulumi up` has "
-        "reinstalled it already, remove its line from `reinstall`"
+        "take the server out first (docs/how-to/replace-a-control-plane-server.md); or, if an earlier `pulumi up` "
+        "has reinstalled it already, remove its line from `reinstall`"
     )
     if not why.startswith(("node master-2", "master-2 is a member")):
         fix = "have the etcd operator report all members first (`oc get clusteroperator etcd`), "
