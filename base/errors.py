@@ -25,7 +25,7 @@ OkdBaremetalError              root: one fault or several
 """
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Self
 
 
@@ -39,6 +39,8 @@ class Fault:
     """What was seen against what was wanted."""
     fix: str = ""
     """What the operator can do; empty if `what` makes that plain."""
+    machine: str = field(default="", kw_only=True)
+    """The host that it is about, for the log, where one error is about several."""
 
     def within(self, container: str) -> Self:
         """Return the same fault with `container`, the file or section that contains `where`, before it."""

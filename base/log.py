@@ -118,9 +118,13 @@ def line(event: Event, text: str, urn: str = "") -> None:
 
 
 def failed(error: OkdBaremetalError) -> None:
-    """Log an error in full."""
-    for text in str(error).splitlines():
-        _write(Event.ERROR, f"{type(error).__name__}: {text}")
+    """Log an error in full, each fault about its own machine."""
+    for fault in error.faults:
+        work = _work.get() or _Work()
+        before = _work.set(replace(work, machine=fault.machine or work.machine))
+        for text in str(fault).splitlines():
+            _write(Event.ERROR, f"{type(error).__name__}: {text}")
+        _work.reset(before)
 
 
 def _write(event: Event, text: str, **fields: object) -> None:

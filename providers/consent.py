@@ -1,6 +1,7 @@
 """Comparison of a machine with the operator's consent: the one machine whose disk may be wiped for a host."""
 
 from base.errors import Fault
+from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import is_shared, named, usable
 
@@ -9,6 +10,13 @@ def consent_command(host: str, value: str) -> str:
     """Return the command that consents to one machine."""
     path = f'consent["{host}"]' if "." in host else f"consent.{host}"
     return f"pulumi config set --path '{path}' {value}"
+
+
+def missing_consent(host: str, address: str) -> Fault:
+    """Return the fault of a server without a consent, whose BMC has this address."""
+    what = f"consent.{host} is missing: it names the one machine whose disk may be wiped"
+    source = f"UUID or serial as the BMC reports it (GET {_system(address)}, or the sticker)"
+    return Fault("consent", what, f"run `{consent_command(host, '<UUID>')}`, with its {source}")
 
 
 def naming(host: str, machine: Identity) -> str:
@@ -33,3 +41,12 @@ def consent_fault(host: str, consent: str, machine: Identity) -> Fault | None:
 def _zeros(consent: str) -> str:
     """Return a hint for a consent that may have lost its first digits: YAML reads 0012 as a number."""
     return "; a serial that begins with 0 stands in quotes in the stack's file" if consent.isdecimal() else ""
+
+
+def _system(address: str) -> str:
+    unnamed = "/redfish/v1/Systems/<id>"
+    try:
+        url = parse_redfish_url(address)
+    except BmcUrlError:
+        return unnamed
+    return f"{url.base}{url.system_id or unnamed}"

@@ -19,7 +19,7 @@ from base.progress import Progress
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
-from providers.consent import consent_command
+from providers.consent import missing_consent
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.registered import other_host
@@ -42,9 +42,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         except BmcUrlError as error:
             yield error.fault.within("bmc")
         if not new.spare and not new.consent.strip():
-            what = f"consent.{new.host} is missing: it names the one machine whose disk may be wiped"
-            source = f"UUID or serial as the BMC reports it (GET {_system(new.bmc.address)}, or the sticker)"
-            yield Fault("consent", what, f"run `{consent_command(new.host, '<UUID>')}`, with its {source}")
+            yield missing_consent(new.host, new.bmc.address)
 
     def _create(self, spec: BmcHostSpec) -> tuple[str, BmcHostOuts]:
         with _engine(spec) as engine:
@@ -129,12 +127,3 @@ def _engine(
             yield BmcHostEngine(bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s, recorded)
     finally:
         bmc.close()
-
-
-def _system(address: str) -> str:
-    unnamed = "/redfish/v1/Systems/<id>"
-    try:
-        url = parse_redfish_url(address)
-    except BmcUrlError:
-        return unnamed
-    return f"{url.base}{url.system_id or unnamed}"

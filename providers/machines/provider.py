@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from base import lock
 from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BusyError, ConfigError, Fault
 from base.progress import Progress
 from cluster.values.bmc_url import parse_redfish_url
+from providers.consent import missing_consent
 from providers.machines.model import MachinesOuts, MachinesSpec
 from providers.machines.rules import Answer, Change, answered_faults, outputs, planned_faults
 from providers.pulumi import plugin
@@ -24,6 +26,11 @@ REPLACED_S = 30.0
 
 class MachinesProvider(Provider[MachinesSpec, MachinesOuts]):
     """Create and update ask the BMCs of new and changed hosts which machines they are. No BMC is written to."""
+
+    def _faults(self, old: MachinesSpec | None, new: MachinesSpec) -> Iterator[Fault]:
+        for host, entry in sorted(new.hosts.items()):
+            if entry.role and not entry.consent.strip():
+                yield missing_consent(host, entry.bmc.address)
 
     def _plan(self, old: MachinesSpec, outs: MachinesOuts, new: MachinesSpec) -> None:
         change = Change(old, outs, new)
@@ -48,7 +55,7 @@ def _identify(change: Change) -> MachinesOuts:
     report(Progress("asking the BMCs", f"{len(change.to_ask)} of {len(change.new.hosts)} hosts"))
     asked = by_host(change.to_ask, lambda host: _answer(change, host))
     answers = {host: answer for host, answer in asked.items() if isinstance(answer, Answer)}
-    silent = [answer.fault for answer in asked.values() if not isinstance(answer, Answer)]
+    silent = [replace(answer.fault, machine=host) for host, answer in asked.items() if not isinstance(answer, Answer)]
     _refuse([*silent, *answered_faults(change, answers)])
     warn = plugin.warnings(change.new.urn)
     running = by_host(change.replaced, lambda host: _former_runs(change, host, warn))
@@ -93,7 +100,7 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
         return None
     what = f"its former machine, {named(machine)}, still runs with the name and the addresses of {host}"
     fix = "take it out of the cluster, switch it off, and run `pulumi up` again"
-    return Fault(f"{host} ({bmc.url})", f"{what}; nothing was changed", fix)
+    return Fault(f"{host} ({bmc.url})", f"{what}; nothing was changed", fix, machine=host)
 
 
 @contextmanager

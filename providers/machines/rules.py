@@ -158,7 +158,8 @@ def answered_faults(change: Change, answers: Mapping[str, Answer]) -> Iterator[F
             or _without_new_consent(change, host, machine)
         )
         if fault:
-            yield Fault(f"{host} ({answer.url})", f"{fault.what}; nothing was changed", fault.fix)
+            where, what = f"{host} ({answer.url})", f"{fault.what}; nothing was changed"
+            yield Fault(where, what, fault.fix, machine=host)
 
 
 def _of_another_host(change: Change, answers: Mapping[str, Answer], host: str, owner: str | None) -> Fault | None:

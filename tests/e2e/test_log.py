@@ -36,7 +36,7 @@ def test_a_run_logs_each_server_without_secrets_and_a_preview_logs_nothing(proje
         inserted = re.compile(r"\S+ POST \S+/VirtualMedia.InsertMedia: HTTP 20\d, \d")
         assert len([*filter(inserted.match, requests)]) == 1
         resources = {line["resource"] for line in up if line.get("machine") == name}
-        assert resources == {f"BmcHost::{name}", "HostProvisioning::control-plane"}
+        assert resources == {"Machines::machines", f"BmcHost::{name}", "HostProvisioning::control-plane"}
 
     project.pulumi("preview", "--expect-no-changes")
     project.pulumi("refresh", "--yes", "--skip-preview")

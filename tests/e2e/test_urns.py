@@ -29,7 +29,7 @@ def test_each_urn_input_is_the_engines_urn_also_below_a_foreign_component(tmp_pa
     (project.program / "__main__.py").write_text(THREE_CLUSTERS)
     planned = [step["newState"] for step in json.loads(project.pulumi("preview", "--json"))["steps"]]
     given = {each["urn"]: each["inputs"]["urn"] for each in planned if each.get("inputs", {}).get("urn")}
-    assert len(given) == 3 * 10
+    assert len(given) == 3 * 11
     assert given == {urn: urn for urn in given}
     rollouts = [each["inputs"] for each in planned if each["urn"].endswith("-control-plane") and each["custom"]]
     servers = {urn for urn in given if "BmcHost" in urn}

@@ -144,7 +144,7 @@ def test_the_pinned_program_is_the_sites_own(repos: Repositories, pinned: Pinned
 def test_another_program_than_the_sites_is_refused_with_both(repos: Repositories, pinned: Pinned) -> None:
     here = git(repos.root / PROGRAM, "rev-parse", "HEAD")
     wanted = pinned.next()
-    what = f"^commit {repos.commit}: pins the program at {wanted[:12]}, and the site has {here[:12]}. Fix: on the"
+    what = f"^commit {repos.commit}: pins the program at {wanted[:12]}, and the site has {here[:12]}. Fix: when no"
     with pytest.raises(ConfigError, match=what):
         repos.clone.checkout("north-a", repos.commit)
     git(repos.root / PROGRAM, "fetch", "-q")
