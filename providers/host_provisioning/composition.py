@@ -1,6 +1,7 @@
 """Composes what the installations of a role use, from its inputs: BMCs, boot media, the cluster's API, progress."""
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 
@@ -41,18 +42,30 @@ def bmc_of(spec: HostProvisioningSpec, name: str) -> BmcClient:
     return SushyBmc(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name])
 
 
+@contextmanager
+def locked_bmc(spec: HostProvisioningSpec, name: str) -> Iterator[BmcClient]:
+    """Yield a client of a host's BMC, which no other run uses meanwhile.
+
+    Raises:
+        BusyError: Another run works on it.
+    """
+    bmc = bmc_of(spec, name)
+    try:
+        with lock.held(bmc.url):
+            yield bmc
+    finally:
+        bmc.close()
+
+
 def runs_from_disk(spec: HostProvisioningSpec, name: str) -> bool:
     """Return whether a host's BMC shows that it runs from its disk; False if it does not answer."""
     if spec.hosts[name].bmc.boot_method is not BootMethod.VIRTUAL_CD:
         return False  # its live system may run
-    bmc = bmc_of(spec, name)
     try:
-        with lock.held(bmc.url):
+        with locked_bmc(spec, name) as bmc:
             return bmc.power() is Power.ON and bmc.media() is None
     except (BmcError, BusyError):
         return False
-    finally:
-        bmc.close()
 
 
 def image_server_of(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from base import lock
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.host_provisioning import records
-from providers.host_provisioning.composition import bmc_of
+from providers.host_provisioning.composition import locked_bmc
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.host_provisioning.provision import provision
 from providers.host_provisioning.records import InstallationPlan
@@ -48,11 +47,8 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
 
 def _power(spec: HostProvisioningSpec, name: str) -> Power | None:
     """Return the host's power state, or None if it cannot be read; the refresh of its `BmcHost` reports why."""
-    bmc = bmc_of(spec, name)
     try:
-        with lock.held(bmc.url):
+        with locked_bmc(spec, name) as bmc:
             return bmc.power()
     except OkdBaremetalError:
         return None
-    finally:
-        bmc.close()

@@ -16,7 +16,7 @@ from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
 from providers.registered import register
-from wires.redfish.bmc import BmcClient, Power
+from wires.redfish.bmc import BmcClient, Identity, Power
 from wires.redfish.identity import is_one_machine, named
 from wires.redfish.steps import Steps, run_steps
 
@@ -71,8 +71,7 @@ def _answer(change: Change, host: str) -> Answer | BmcError | BusyError:
     spec = change.new
     try:
         with _bmc(spec, host) as bmc:
-            steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + spec.deadline_s)
-            machine = run_steps(steps.value("an answer of the BMC", bmc.identity), SYSTEM_CLOCK)
+            machine = _identity(bmc, spec.deadline_s)
             is_on = bool(change.outs.former) and bmc.power() is not Power.OFF
             return Answer(machine, bmc.url, is_on)
     except (BmcError, BusyError) as error:
@@ -91,8 +90,7 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
         return None
     try:
         with _bmc(old, host) as bmc:
-            steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + REPLACED_S)
-            found = run_steps(steps.value("an answer of the BMC", bmc.identity), SYSTEM_CLOCK)
+            found = _identity(bmc, REPLACED_S)
             if not is_one_machine(found, machine) or bmc.power() is Power.OFF:
                 return None
     except (BmcError, BusyError) as error:
@@ -101,6 +99,11 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
     what = f"its former machine, {named(machine)}, still runs with the name and the addresses of {host}"
     fix = "take it out of the cluster, switch it off, and run `pulumi up` again"
     return Fault(f"{host} ({bmc.url})", f"{what}; nothing was changed", fix, machine=host)
+
+
+def _identity(bmc: BmcClient, deadline_s: float) -> Identity:
+    steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + deadline_s)
+    return run_steps(steps.value("an answer of the BMC", bmc.identity), SYSTEM_CLOCK)
 
 
 @contextmanager
