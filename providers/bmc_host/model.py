@@ -42,7 +42,7 @@ class BmcHostSpec(Spec):
             password=host.bmc.password,
             consent="" if spare else options.consent[host.name],
             deadline_s=options.deadlines.bmc_s,
-            protected=options.protects_servers and not spare,
+            protected=options.protects_cluster and not spare,
             running=options.import_production and not spare,
             spare=spare,
         )
