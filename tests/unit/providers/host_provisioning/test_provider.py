@@ -426,6 +426,6 @@ def test_a_preview_names_the_hosts_that_are_wiped_and_those_untouched(capsys: py
     diff = HostProvisioningProvider().diff("test-compute", INSTALLED, news)
     assert (diff.changes, diff.replaces) == (None, [])
     assert capsys.readouterr().err.splitlines() == [
-        "compute: reinstalled, disk wiped, as `reinstall` requests: w0",
+        "compute: will be wiped and installed again, as `reinstall` requests: w0",
         "compute: installed already, and not touched by this change: w1",
     ]
