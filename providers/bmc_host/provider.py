@@ -55,7 +55,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             return usable(identity), _outs(engine, identity, found)
 
     def _update(self, old: BmcHostSpec, outs: BmcHostOuts, new: BmcHostSpec) -> BmcHostOuts:
-        if new.protected != old.protected and new.changed(protected=old.protected) == old:
+        if not new.asks_since(old):
             return outs
         with _engine(new, outs.identity) as engine:
             if new.spare:

@@ -167,9 +167,14 @@ def test_a_protected_server_is_not_switched_off_by_ignore_protect() -> None:
         BmcHostProvider().delete("u", {**RECORDED, "protected": True})
 
 
-def test_a_change_of_the_protection_only_asks_no_bmc() -> None:
-    outs = BmcHostProvider().update("u", RECORDED, {**DEAD, "protected": True}).outs
-    assert outs == {**RECORDED, "protected": True}
+MOVED = {"bmc": {**DEAD["bmc"], "login": "bmc_credentials.m0"}}
+
+
+@pytest.mark.parametrize("change", [{"protected": True}, MOVED, {"protected": True, **MOVED}], ids=str)
+def test_a_change_of_protection_or_of_the_logins_place_asks_no_bmc(change: Props) -> None:
+    """So an `up` by a newer release, which adds these inputs, needs no BMC."""
+    outs = BmcHostProvider().update("u", RECORDED, {**DEAD, **change}).outs
+    assert outs == {**RECORDED, **change}
 
 
 @pytest.mark.parametrize(
