@@ -7,7 +7,10 @@ from pathlib import Path
 import pytest
 
 from testing import plans
+from testing.fakes.emulator import Emulator
 from testing.previews import Project, settled
+from testing.project import NAMES
+from testing.project import Project as Site
 
 AT_ONCE = ("--yes", "--skip-preview")
 LOST = ("HostProvisioning::okd-control-plane", "VipHandoff::okd-api", "VipHeld::okd-ingress")
@@ -81,3 +84,15 @@ def test_the_fix_of_a_refused_destroy_unprotects_everything(production: Project,
     assert "has lost a part of its state" in project.pulumi("preview", "--json", fails=True)
     project.set(import_production=True)
     assert {f"create {each.replace('::', ' ')}" for each in LOST} <= project.preview().others.keys()
+
+
+def test_what_a_destroy_took_from_the_state_is_recorded_without_a_wipe(project: Site, bmc: Emulator) -> None:
+    """The way back of recover.md: the servers run, and their HostProvisioning has left the state."""
+    project.pulumi("up", *AT_ONCE)
+    since, record = len(bmc.writes), project.outputs("control-plane")["installed"]
+    project.pulumi("state", "delete", project.state("control-plane")["urn"], "--yes")
+    project.pulumi("up", *AT_ONCE)
+    assert bmc.writes[since:] == []
+    assert {bmc.guest.installs[uuid] for uuid in NAMES.values()} == {1}
+    again = project.outputs("control-plane")["installed"]
+    assert {host: done["uuid"] for host, done in again.items()} == {host: it["uuid"] for host, it in record.items()}
