@@ -50,6 +50,17 @@ def test_a_mistaken_destroy_deletes_nothing_in_production(production: Project) -
     assert production.urns() == before
 
 
+def test_an_update_that_failed_leaves_what_it_reached_guarded(production: Project, tmp_path: Path) -> None:
+    """The first `up` in production failed after the handoff: neither compute, VIPs nor the guard are in the state."""
+    project = production.copy(tmp_path / "failed")
+    for end in ("DestroyGuard::okd-destroy-guard", "OkdInstalled::okd-okd", LOST[2], "HostProvisioning::okd-compute"):
+        (urn,) = (urn for urn in project.urns() if urn.endswith(end))
+        project.pulumi("state", "delete", urn, "--yes", "--force")
+    before = project.urns()
+    project.pulumi("destroy", *AT_ONCE, fails=True)
+    assert project.urns() == before
+
+
 def test_ignore_protect_deletes_nothing_that_is_more_than_a_name(production: Project, tmp_path: Path) -> None:
     project = production.copy(tmp_path / "ignored")
     before = resources(project)
