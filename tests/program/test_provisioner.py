@@ -119,7 +119,7 @@ def test_the_libvirt_objects_outlive_the_vm(bootstrap: Graph, production: Graph)
         assert production.resources[name].inputs == bootstrap.resources[name].inputs
 
 
-def test_the_libvirt_objects_stay_deletable_and_a_destroy_stops_before_them(bootstrap: Graph) -> None:
+def test_libvirt_objects_stay_deletable_and_a_destroy_stops_before_them(bootstrap: Graph) -> None:
     """Issue 40, 3: another image replaces the volume in production; the guard depends on it, so no destroy does."""
     graph = run(bootstrap, **managed(), phase="production", destroyable=False)
     assert not [name for name in LIBVIRT if graph.resources[name].protect]
