@@ -32,12 +32,13 @@ from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
 
 PAYLOAD = ("bootstrap", "master", "worker")
-# Compute's BMCs and files exist since phase bootstrap: production adds its installation and the proof of its VIP.
+# Compute's BMCs and files exist since phase bootstrap: production adds its installation, the proof of its VIP, and
+# what guards the cluster.
 # HostProvisioning and Machines have that etcd is asked, from then on, before the control plane is wiped again.
 EXPECTED_PREVIEW = {
-    STACK: "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 19 RenderedAsset, "
-    "update HostProvisioning, update Machines, update NetworkPreflight, update ProvisionerPreflight, "
-    "update VipHandoff",
+    STACK: "create DestroyGuard, create HostProvisioning, create VipHeld, delete BootstrapVm, "
+    "delete 19 RenderedAsset, update HostProvisioning, update Machines, update NetworkPreflight, "
+    "update ProvisionerPreflight, update VipHandoff",
 }
 """By stack: the changes to its resources in phase production."""
 BOOTED_BY = " s: booted by "
