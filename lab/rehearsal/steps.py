@@ -285,6 +285,18 @@ class Rehearsal:
             self.proofs.answers_without_provisioner()
             self.provisioner.start_services()
 
+    def mistaken_destroy_is_refused(self) -> None:
+        """Prove that `pulumi destroy` deletes nothing unless the stack is `destroyable`; it is so again afterwards."""
+        with self.report.step("pulumi destroy by mistake"):
+            self.stack.configure(destroyable=False)
+            self.stack.run("up", "--yes", "--skip-preview")
+            before = self.stack.resources()
+            self.stack.try_run("destroy", "--yes", "--skip-preview")
+            deleted = before - self.stack.resources()
+            self.report.prove("resources that a destroy by mistake deleted", wanted=0, seen=deleted)
+            self.stack.configure(destroyable=True)
+            self.stack.run("up", "--yes", "--skip-preview")
+
     def destroy(self) -> None:
         """Destroy the stack, and prove that settings and volumes are as before."""
         with self.report.step("pulumi destroy"):
