@@ -286,7 +286,7 @@ class Rehearsal:
             self.provisioner.start_services()
 
     def mistaken_destroy_is_refused(self) -> None:
-        """Prove that `pulumi destroy` deletes nothing unless the stack is `destroyable`; it is so again afterwards."""
+        """Prove that `pulumi destroy` deletes nothing unless the stack is `destroyable`."""
         with self.report.step("pulumi destroy by mistake"):
             self.stack.configure(destroyable=False)
             self.stack.run("up", "--yes", "--skip-preview")
