@@ -359,8 +359,8 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     import_production: bool = False
 
     @property
-    def protects_servers(self) -> bool:
-        """Whether no server may be given up: Pulumi refuses its deletion, and the provider to switch it off."""
+    def protects_cluster(self) -> bool:
+        """Whether neither the cluster nor a server of it may be deleted."""
         return self.phase is Phase.PRODUCTION and not self.destroyable
 
 

@@ -148,6 +148,7 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()
+        rehearsal.mistaken_destroy_is_refused()
         rehearsal.destroy()
 
 
