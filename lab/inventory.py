@@ -179,7 +179,8 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
     """Yield each setting that the program supports and the lab does not."""
     for server in plan.servers:
         if settings := not_emulated(server.network_config):
-            what = f"{', '.join(settings)}: the lab's servers have Ethernet interfaces, with bonds and VLANs on them"
+            emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"
+            what = f"{', '.join(settings)}: {emulated}"
             yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
     if (bridge := provisioning_bridge(plan)) == plan.bootstrap.bridge:
         what = f"{bridge} is externalBridge too: the lab has a bridge for each of the two networks"
