@@ -48,12 +48,13 @@ def main(arguments: list[str] | None = None) -> int:
         if wanted.has_balancer and (options.scenario, options.payload) != (WHOLE, STAND_IN):
             what = f"{options.scenario} with payload {options.payload}"
             raise LabError(f"{what}: needs VIPs on the cluster's machines. Fix: name a stack without a balancer")
-        site.down(say)  # frees the memory of its machines
-        wanted = fitting(wanted, free_mib())
+        with site.reserved():
+            site.refuse_another(options.stack)
+            site.down(say)  # frees the memory of its machines
+            return _rehearse(fitting(wanted, free_mib()), options.scenario, options.payload)
     except LabError as error:
         say(f"FAILED: {error}")
         return 2
-    return _rehearse(wanted, options.scenario, options.payload)
 
 
 def _parser() -> argparse.ArgumentParser:
