@@ -17,11 +17,13 @@ from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.known_options import KnownOptions, known_options
 from cluster.options import BmcOptions, Login, MachineOptions, Options
 from cluster.plan.address_table.conflicts import conflicts_within
+from cluster.plan.address_table.rows import rows_of
 from cluster.plan.addresses import CONFIG, assign_addresses
 from cluster.plan.host_networks import network_faults
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
 from cluster.plan.refusals import incomplete, never_addressed, plain_secrets, secrets_over_http, unsupported
+from cluster.values.address import Address
 
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 """Makes NetworkManager's keyfiles from a `networkConfig`, or raises an `OkdBaremetalError` with the reason."""
@@ -171,7 +173,8 @@ def _joined(config: InstallConfig, options: MachineOptions, file: str) -> tuple[
     """Return the intent of a config with the addresses of the options, and the faults of all addresses."""
     intent, faults = assign_addresses(intent_of(config), options, file)
     faults += (fault.within(file) for fault in network_faults(intent))
-    return intent, [*faults, *conflicts_within(config, options, file)]
+    named = frozenset(row.value for row in rows_of(config, options) if isinstance(row.value, Address))
+    return intent.changed(named_addresses=named), [*faults, *conflicts_within(config, options, file)]
 
 
 def _bmc_options(options: Mapping[str, Any]) -> tuple[BmcOptions | None, list[Fault]]:
