@@ -78,6 +78,16 @@ def runs_of(stack: str) -> list[Path]:
     return sorted((FOLDER / stack).glob(f"*{SUFFIX}"))
 
 
+def rehearsed_runs_of(stack: str) -> list[Path]:
+    """Return the logs of the runs of a stack's last rehearsal, oldest first."""
+    return sorted(rehearsal_folder(stack).glob(f"*{SUFFIX}"))
+
+
+def rehearsal_folder(stack: str) -> Path:
+    """Return the folder of those logs, which is beside the rehearsal's report."""
+    return Path("report") / stack / FOLDER
+
+
 def begun_at(log: Path) -> datetime:
     """Return when a log was begun, by its name."""
     return datetime.strptime(log.stem, f"{BEGUN}Z").replace(tzinfo=UTC)

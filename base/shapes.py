@@ -8,6 +8,8 @@ from pydantic import BaseModel, ValidationError
 from base.errors import Fault
 
 Location = tuple[int | str, ...]
+_WORDS = dict[str, str]()
+"""What a text of a field with a pattern is, by the pattern."""
 WANTED = {
     "string_type": ("text is wanted", "write one value in quotes, no list and no mapping"),
     "int_type": ("a whole number is wanted, without quotes", "write digits only"),
@@ -22,6 +24,12 @@ KEY = ".[key]"
 """The end of a location that pydantic gives to a fault of a mapping's key."""
 FIX = "fix"
 """Key of the fix in the context of a `PydanticCustomError` that one of this program's validators raises."""
+
+
+def in_words(pattern: str, words: str) -> str:
+    """Return a field's pattern, and have a fault say what a text of it is, in place of the pattern."""
+    _WORDS[pattern] = words
+    return pattern
 
 
 def dotted(location: Location) -> str:
@@ -42,6 +50,10 @@ def shape_faults(error: ValidationError, model: type[BaseModel]) -> list[Fault]:
         what, fix = WANTED.get(detail["type"], (message, ""))
         if detail["type"] == "extra_forbidden":
             what, fix = "unknown key", _fix_of_unknown(model, detail["loc"])
+        if detail["type"] == "missing" and (names := _names_below(model, detail["loc"])):
+            fix = f"{fix}, with {names}"
+        if words := _WORDS.get(detail.get("ctx", {}).get("pattern", "")):
+            what, fix = f"{words} is wanted", "write it so"
         if own_fix := detail.get("ctx", {}).get(FIX):
             what, fix = message, own_fix
         faults.append(Fault(dotted(detail["loc"]).removesuffix(KEY), what, fix))
@@ -60,6 +72,15 @@ def _fix_of_unknown(model: type[BaseModel], location: Location) -> str:
     known = {key.lower(): key for section in _all_sections(model) for key in _keys(section)}
     elsewhere = known.get(str(location[-1]).lower())
     return f"write {elsewhere} in the section that has it, or remove it" if elsewhere else "remove it"
+
+
+def _names_below(model: type[BaseModel], location: Location) -> str:
+    """Return the names that a missing section must have, or if none, all that it may have; empty for a value."""
+    section = _section(model, (*location, ""))
+    if section is _section(model, location):
+        return ""
+    required = [field.alias or name for name, field in section.model_fields.items() if field.is_required()]
+    return ", ".join(required) or f"some of {', '.join(sorted(_keys(section)))}"
 
 
 def _closest(word: str, known: set[str]) -> str:

@@ -59,11 +59,20 @@ def line_of(text: str, *keys: str) -> int | None:
     Raises:
         ConfigError: As `parse_yaml`.
     """
-    node: Any = _parsed(text, lambda: yaml.compose(text, Loader=_Loader))
+    node: Any = compose(text)
     for name in keys:
         members = node.value if isinstance(node, yaml.MappingNode) else ()
         node = next((value for key, value in members if key.value == name), None)
     return int(node.start_mark.line) + 1 if node else None
+
+
+def compose(text: str) -> Any:
+    """Return the node of a YAML document, with the places of all its parts; None if it is empty.
+
+    Raises:
+        ConfigError: As `parse_yaml`.
+    """
+    return _parsed(text, lambda: yaml.compose(text, Loader=_Loader))
 
 
 def _parsed(text: str | bytes, parse: Callable[[], _T]) -> _T:

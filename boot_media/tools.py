@@ -34,6 +34,15 @@ def find_nmstatectl() -> Path:
     return _find("nmstatectl", NMSTATECTL_VERSION)
 
 
+def has_nmstatectl() -> bool:
+    """Return whether nmstatectl is installed."""
+    try:
+        find_nmstatectl()
+    except BootMediaError:
+        return False
+    return True
+
+
 def _find(name: str, version: str) -> Path:
     """Return a tool from PATH, else the one that `tools/<name>` built."""
     built = cache_dir() / f"{name}-{version}" / "bin" / name

@@ -44,6 +44,10 @@ FLEET: Commands = {
 COMMANDS: Commands = {
     "new-site": ("cli.start.new_site:COMMAND", "make the repository of a site, which pins this program"),
     "init": ("cli.start.init:COMMAND", "make a stack of an install-config"),
+    "move-secrets": (
+        "cli.start.move_secrets:COMMAND",
+        "move logins and pull secret from a stack's install-config into the stack, encrypted",
+    ),
     "payload": ("cli.start.payload:COMMAND", "have openshift-install generate a stack's payload"),
     "payload-config": (
         "cli.start.payload_config:COMMAND",

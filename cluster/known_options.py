@@ -32,6 +32,8 @@ class KnownOptions(NamedTuple):
     """The paths of all that is wrong or encrypted: a further fault there would be one of the placeholder."""
     logins: bool
     """Whether `options` has all logins that the stack has."""
+    pull_secret: bool
+    """Whether the stack has one."""
 
     def counts(self, where: str) -> bool:
         """Return whether a fault at a path of the options is one of the stack."""
@@ -53,7 +55,10 @@ def known_options(stack_options: Mapping[str, Any]) -> KnownOptions:
             _take_out(raw, error.errors(include_input=False, include_url=False)[0]["loc"])
         else:
             own = [fault for fault in collected if not _touches(fault.where, encrypted)]
-            return KnownOptions(options, own, frozenset(wrong | encrypted), not _touches(LOGINS, wrong))
+            has_pull_secret = bool(stack_options.get(PULL_SECRET))
+            return KnownOptions(
+                options, own, frozenset(wrong | encrypted), not _touches(LOGINS, wrong), has_pull_secret
+            )
 
 
 def holds_ciphertext(value: Any) -> bool:

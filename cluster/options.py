@@ -18,7 +18,7 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from base.errors import ConfigError, Fault
-from base.shapes import FIX
+from base.shapes import FIX, in_words
 from base.spec import Model
 from base.yaml_text import parse_yaml
 from cluster.files import read_yaml
@@ -27,11 +27,14 @@ from cluster.values.architecture import Architecture
 from cluster.values.pull_secret import FORM, SET, wrong_in
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 
-SHA256 = r"^[0-9a-f]{64}$"
-SHA256_OR_EMPTY = r"^([0-9a-f]{64})?$"
+SHA256 = in_words(r"^[0-9a-f]{64}$", "a SHA-256 of 64 lower-case hex digits")
+SHA256_OR_EMPTY = in_words(r"^([0-9a-f]{64})?$", "a SHA-256 of 64 hex digits")
 BY_DIGEST = "[a-zA-Z0-9._:/-]+@sha256:[0-9a-f]{64}"
-BY_DIGEST_OR_EMPTY = rf"^({BY_DIGEST})?$"
-WEB_FOLDER = r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$"
+BY_DIGEST_OR_EMPTY = in_words(rf"^({BY_DIGEST})?$", "an image by its digest, <name>@sha256:<64 hex digits>,")
+WEB_FOLDER = in_words(
+    r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$",
+    "an http or https URL without login, query and fragment",
+)
 """A URL without credentials, query and fragment, because a BMC shows it to all its users."""
 
 PREFIX = "okd-baremetal:"
@@ -208,7 +211,10 @@ class Bootstrap(BootstrapAddress, extra="forbid"):
 class BaseImage(Option):
     """The backing image of the bootstrap VM's disk: a qcow2, not compressed."""
 
-    source: str = Field(pattern="^(/|https?://).", description="Path on this machine, or URL.")
+    source: str = Field(
+        pattern=in_words("^(/|https?://).", "an absolute path, or an http or https URL,"),
+        description="Path on this machine, or URL.",
+    )
     sha256: str = Field(pattern=SHA256)
 
     @property
@@ -225,7 +231,7 @@ class ProvisionerOption(Option):
     """The provisioner's long-lived libvirt objects: pool, base volume, networks."""
 
     manage: bool = Field(default=False, description="True: this program makes them; False: they exist.")
-    pool_path: str = Field("/var/lib/libvirt/okd-baremetal", pattern="^/.")
+    pool_path: str = Field("/var/lib/libvirt/okd-baremetal", pattern=in_words("^/.", "an absolute path"))
     base_image: BaseImage | None = None
 
 
@@ -353,8 +359,8 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     import_production: bool = False
 
     @property
-    def protects_servers(self) -> bool:
-        """Whether no server may be given up: Pulumi refuses its deletion, and the provider to switch it off."""
+    def protects_cluster(self) -> bool:
+        """Whether neither the cluster nor a server of it may be deleted."""
         return self.phase is Phase.PRODUCTION and not self.destroyable
 
 

@@ -19,6 +19,8 @@ from payload.reading import payload_folder
 from providers.bmc_host.resource import BmcHost
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.resource import BootstrapVm
+from providers.destroy_guard.model import DestroyGuardSpec
+from providers.destroy_guard.resource import DestroyGuard
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.resource import HostProvisioning
 from providers.machines.model import MachinesSpec
@@ -51,21 +53,26 @@ class Cluster(Component):
     then:        Files ─► Machines ─► Servers, Spares (every BmcHost) ─► NetworkPreflight
     bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
     production:  NetworkPreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
-                 ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install
+                 ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install ─► DestroyGuard
 
+    Unless `destroyable`, everything is protected in production, except what a later `up` may have to delete. The
+    DestroyGuard depends on all of it, so that `pulumi destroy` is refused before anything is deleted.
     VipHandoff exists from phase bootstrap on, so phase production always updates it. If that update fails, Pulumi
     keeps the bootstrap VM, which VipHandoff depended on.
     """
 
     def __init__(self, name: str, args: ClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
-        super().__init__("cluster", name, opts)
+        protected = pulumi.ResourceOptions(protect=args.plan.options.protects_cluster)
+        super().__init__("cluster", name, pulumi.ResourceOptions.merge(opts, protected))
         self.plan, self.rendered = args.plan, render(args.plan)
         self.stack = pulumi.get_stack()
         child = pulumi.ResourceOptions(parent=self)
+        # Files and spares come and go, also in production.
+        deletable = pulumi.ResourceOptions(parent=self, protect=False)
         self.preflight = self._preflight()
         self.provisioner = Provisioner(f"{name}-provisioner", ProvisionerArgs(args.plan, [self.preflight]), child)
         # A file that its reader refuses ends the run before the first request to a BMC.
-        self.files = self._files(child)
+        self.files = self._files(deletable)
         before = [self.preflight, self.files]
         # No server is touched before all machines are identified, and found to be no other host's.
         before = [self._machines(before)]
@@ -73,7 +80,7 @@ class Cluster(Component):
             role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before), child) for role in Role
         }
         spares = SparesArgs(args.plan, before)
-        self.spares = Spares(f"{name}-spares", name, spares, child).hosts if args.plan.spares else []
+        self.spares = Spares(f"{name}-spares", name, spares, deletable).hosts if args.plan.spares else []
         self.installed: dict[Role, HostProvisioning] = {}
         network = self._network_preflight()
         reach = self._bootstrap if args.plan.options.phase is Phase.BOOTSTRAP else self._production
@@ -134,8 +141,8 @@ class Cluster(Component):
             self._ingress(VipHeldSpec.of(self.plan, vip), vip.version, after=[last])
             for vip in self.plan.ingress.addresses
         ]
-        if self.plan.options.wait == "install":
-            self._okd(after=held)
+        installed = [self._okd(after=held)] if self.plan.options.wait == "install" else []
+        self._guard(after=[self.provisioner, *held, *installed])
         return handoff
 
     def _access(self) -> dict[str, str]:
@@ -178,10 +185,17 @@ class Cluster(Component):
         name = f"{self.name}-ingress" if primary else f"{self.name}-ingress-ipv{version}"
         return VipHeld(name, spec, self._after(*after), urn=self.urn_of(VipHeld, name))
 
-    def _okd(self, after: Sequence[pulumi.Resource]) -> None:
+    def _okd(self, after: Sequence[pulumi.Resource]) -> OkdInstalled:
         name = f"{self.name}-okd"
         spec = OkdInstalledSpec.of(self.plan, self.stack)
-        OkdInstalled(name, spec, self._after(*after), urn=self.urn_of(OkdInstalled, name))
+        # Without `wait: install`, a later `up` deletes it.
+        opts = pulumi.ResourceOptions.merge(self._after(*after), pulumi.ResourceOptions(protect=False))
+        return OkdInstalled(name, spec, opts, urn=self.urn_of(OkdInstalled, name))
+
+    def _guard(self, after: Sequence[pulumi.Resource]) -> None:
+        name = f"{self.name}-destroy-guard"
+        spec = DestroyGuardSpec.of(self.plan)
+        DestroyGuard(name, spec, self._after(*after), urn=self.urn_of(DestroyGuard, name))
 
     def _bmcs(self) -> dict[str, BmcHost]:
         return {name: bmc for servers in self.servers.values() for name, bmc in servers.hosts.items()}

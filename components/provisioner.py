@@ -49,10 +49,11 @@ class Provisioner(Component):
         import pulumi_libvirt as libvirt  # noqa: PLC0415
 
         plan, options = args.plan, args.plan.options
-        first = pulumi.ResourceOptions(parent=self, depends_on=[*args.after])
+        # Another image replaces the volume, also in production.
+        first = pulumi.ResourceOptions(parent=self, protect=False, depends_on=[*args.after])
         provider = libvirt.Provider(self.name, uri=plan.libvirt_uri, opts=first)
         # libvirt cannot have two objects of one name, so the old one goes first.
-        child = pulumi.ResourceOptions(parent=self, provider=provider, delete_before_replace=True)
+        child = pulumi.ResourceOptions(parent=self, protect=False, provider=provider, delete_before_replace=True)
         pool = libvirt.Pool(
             f"{self.name}-pool",
             name=self.base.pool,

@@ -33,11 +33,7 @@ class Servers(Component):
         self, name: str, cluster: str, args: ServersArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("servers", name, opts)
-        child = pulumi.ResourceOptions(
-            parent=self,
-            depends_on=[*args.after],
-            protect=args.plan.options.protects_servers,
-        )
+        child = pulumi.ResourceOptions(parent=self, depends_on=[*args.after])
         servers = {server.name: f"{cluster}-{server.name}" for server in args.plan.of(args.role)}
         self.rows = {host: self.urn_of(BmcHost, resource) for host, resource in servers.items()}
         self.hosts = {
@@ -62,7 +58,7 @@ class Spares(Component):
     """One `BmcHost` per spare: identified, and left as it is.
 
     The type of this component is a part of the spare's URN. So a spare that becomes a server is created as one, taken
-    over with consent; and a server that becomes a spare is deleted as one, which `protect` forbids in production.
+    over with consent; and a server that becomes a spare is deleted as one, which protection forbids in production.
     """
 
     hosts: Sequence[BmcHost]

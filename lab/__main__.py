@@ -27,12 +27,15 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _up(options: argparse.Namespace) -> int:
-    site.up(load_site(options.stack), ensure_images(_say), _say)
+    wanted = load_site(options.stack)
+    with site.reserved():
+        site.up(wanted, ensure_images(_say), _say)
     return 0
 
 
 def _down(_: argparse.Namespace) -> int:
-    site.down(_say)
+    with site.reserved():
+        site.down(_say)
     return 0
 
 

@@ -5,7 +5,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from ipaddress import ip_address, ip_interface
+from ipaddress import ip_interface
+from itertools import chain
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
@@ -13,6 +14,7 @@ from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import UNMANAGED
 from cluster.plan import Intent, load_intent
+from cluster.plan.sample_values import free_addresses
 from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
 from cluster.values.boot_method import BootMethod
@@ -93,13 +95,8 @@ class Site:
     @property
     def services(self) -> tuple[Address, ...]:
         """Gateways, DNS and time servers that the install-config names: the provisioner has these addresses too."""
-        networks = [server.network for server in self.plan.servers]
-        named = {route.gateway for network in networks for route in network.routes if route.gateway}
-        named |= {server.address for network in networks for server in network.dns_servers}
-        named |= {address for server in self.plan.ntp_servers if (address := parse_address(server))}
-        if static := self.plan.bootstrap.static:
-            named |= {static.gateway, static.dns}
-        return tuple(sorted(named - {own.ip for own in self.provisioners}, key=str))
+        own = {provisioner.ip for provisioner in self.provisioners}
+        return tuple(address for address in _services(self.plan) if address not in own)
 
 
 def load_site(stack: str = STACK, stacks: Path = STACKS) -> Site:
@@ -147,7 +144,10 @@ def _site(twin: Twin) -> Site:
     uuids = {
         host.name: uuid_of(host.name, plan.domain, twin.options["consent"].get(host.name)) for host in plan.hosts
     }
-    return Site(twin, plan, uuids, _bmcs(plan), config, _provisioners(plan, twin), _on_provisioning(plan, twin))
+    plan = plan.changed(named_addresses=plan.named_addresses | twin.named_addresses)
+    bmcs = _bmcs(plan)
+    plan = plan.changed(named_addresses=plan.named_addresses | {bmc.address for bmc in bmcs.values()})
+    return Site(twin, plan, uuids, bmcs, config, _provisioners(plan), _on_provisioning(plan))
 
 
 @contextmanager
@@ -179,7 +179,8 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
     """Yield each setting that the program supports and the lab does not."""
     for server in plan.servers:
         if settings := not_emulated(server.network_config):
-            what = f"{', '.join(settings)}: the lab's servers have Ethernet interfaces, with bonds and VLANs on them"
+            emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"
+            what = f"{', '.join(settings)}: {emulated}"
             yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
     if (bridge := provisioning_bridge(plan)) == plan.bootstrap.bridge:
         what = f"{bridge} is externalBridge too: the lab has a bridge for each of the two networks"
@@ -188,7 +189,7 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
 
 def _bmcs(plan: Intent) -> dict[str, Bmc]:
     """Return the BMC of each host; one with a host name gets an address of the lab."""
-    free: Iterator[Address] = BMC_NETWORKS[family_of_named_bmcs(plan)].hosts()
+    free = free_addresses(plan, BMC_NETWORKS[family_of_named_bmcs(plan)])
     named: dict[str, Address] = {}
     bmcs = {}
     for host in plan.hosts:
@@ -200,27 +201,42 @@ def _bmcs(plan: Intent) -> dict[str, Bmc]:
     return bmcs
 
 
-def _provisioners(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
+def _services(plan: Intent) -> list[Address]:
+    """Return the addresses of the gateways, DNS and time servers of a plan, sorted."""
+    networks = [server.network for server in plan.servers]
+    named = {route.gateway for network in networks for route in network.routes if route.gateway}
+    named |= {server.address for network in networks for server in network.dns_servers}
+    named |= {address for server in plan.ntp_servers if (address := parse_address(server))}
+    if static := plan.bootstrap.static:
+        named |= {static.gateway, static.dns}
+    return sorted(named, key=str)
+
+
+def _provisioners(plan: Intent) -> tuple[Interface, ...]:
     """Return the provisioner's address on a network of each family: that of the API VIP, if it has one."""
-    media = ip_address(twin.options["media"]["address"])
-    taken = {address for machine in (plan.bootstrap, *plan.servers) for address in machine.addresses}
-    taken |= {*plan.api.addresses, *plan.ingress.addresses}
-
-    def on(network: Network) -> Interface:
-        """Return the address of `media.address` if it is on this network, else the network's first free one."""
-        own = media if media in network else next(address for address in network.hosts() if address not in taken)
-        return ip_interface(f"{own}/{network.prefixlen}")
-
     by_family = dict[int, Network]()
     for network in (*plan.api.networks, *plan.machine_networks):
         by_family.setdefault(network.version, network)
-    return tuple(map(on, by_family.values()))
+    return tuple(_provisioner_on(network, plan) for network in by_family.values())
 
 
-def _on_provisioning(plan: Intent, twin: Twin) -> tuple[Interface, ...]:
-    """Return `media.address` if it is on the provisioning network; else another, if the site serves there."""
-    network, media = plan.provisioning.cidr, ip_address(twin.options["media"]["address"])
+def _on_provisioning(plan: Intent) -> tuple[Interface, ...]:
+    """Return the provisioner's address on the provisioning network, if it serves there: by media, or as the site."""
+    network, media = plan.provisioning.cidr, plan.media.address
     if provisioning_bridge(plan) is None or network is None:
         return ()
-    own = [media] if media in network else [network[1]] if plan.provisioning.mode == UNMANAGED else []
-    return tuple(ip_interface(f"{address}/{network.prefixlen}") for address in own)
+    serves = plan.provisioning.mode == UNMANAGED or (media is not None and media in network)
+    return (_provisioner_on(network, plan),) if serves else ()
+
+
+def _provisioner_on(network: Network, plan: Intent) -> Interface:
+    """Return its address there: that of the media, else that of a service, since it serves both, else a free one.
+
+    Raises:
+        ConfigError: The network is full.
+    """
+    own = (address for address in (plan.media.address, *_services(plan)) if address and address in network)
+    address = next(chain(own, free_addresses(plan, network)), None)
+    if address is None:
+        raise ConfigError(Fault(str(network), "no free address for the provisioner", "rehearse a larger network"))
+    return ip_interface(f"{address}/{network.prefixlen}")

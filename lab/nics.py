@@ -1,7 +1,8 @@
 """The network cards of a twin's server: those that its `networkConfig` names, and the bridge that each is on.
 
 With a provisioning network, the card with the boot MAC is on it, and all others are on the machine network. All ports
-of a bond are on one bridge, which has no LACP: a bond of mode 802.3ad then uses one of them.
+of a bond are on one bridge, which has no LACP: a bond of mode 802.3ad then uses one of them. A server's own bridge
+has one port: a second one on the same network would be a loop.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ from cluster.values.mac import parse_mac
 
 TRUNK = "trunk"
 """The bridge of the servers whose address is on a VLAN."""
-_EMULATED = ("ethernet", "bond", "vlan")
+_EMULATED = ("ethernet", "bond", "vlan", "linux-bridge")
 _BROADCAST = ("broadcast", "3")
 """A bond's mode in which a bridge returns each frame to its sender; by name and by number."""
 
@@ -67,16 +68,14 @@ def machine_mac(host: PlannedHost, plan: Intent) -> str:
 
 def vlan_of(host: PlannedHost, plan: Intent) -> int | None:
     """Return the id of the VLAN on which a host has its address; None: its frames have no tag."""
-    interface = next(_addressed(host, plan), {})
-    return int(interface["vlan"]["id"]) if interface.get("type") == "vlan" else None
+    vlan = next((_vlans_of(interface, host.network_config) for interface in _addressed(host, plan)), [])
+    return int(vlan[0]["vlan"]["id"]) if vlan else None
 
 
 def not_emulated(network_config: Mapping[str, Any] | None) -> list[str]:
     """Return the settings of a `networkConfig` that a twin's server cannot have."""
-    interfaces = _interfaces(network_config)
-    vlans = {interface.get("name") for interface in interfaces if interface.get("type") == "vlan"}
     settings = []
-    for interface in interfaces:
+    for interface in _interfaces(network_config):
         vlan, mode = interface.get("vlan") or {}, (interface.get("link-aggregation") or {}).get("mode")
         if interface.get("type") not in _EMULATED:
             settings.append(str(interface.get("type")))
@@ -84,8 +83,10 @@ def not_emulated(network_config: Mapping[str, Any] | None) -> list[str]:
             settings.append(f"bond of mode {mode}")
         if vlan.get("protocol", "802.1q") != "802.1q":
             settings.append(f"vlan of protocol {vlan['protocol']}")
-        if vlan.get("base-iface") in vlans:
-            settings.append(f"vlan on the VLAN {vlan['base-iface']}")
+        for outer in _vlans_of(interface, network_config)[1:] if vlan else ():
+            settings.append(f"vlan on the VLAN {outer['name']}")
+        if interface.get("type") == "linux-bridge" and len(_below(interface)) > 1:
+            settings.append(f"linux-bridge of several ports: {', '.join(_below(interface))}")
     return settings
 
 
@@ -111,7 +112,7 @@ def _unused_name(names: Container[str]) -> str:
 def _cards(network_config: Mapping[str, Any] | None) -> dict[str, str | None]:
     """Return the names of the Ethernet interfaces, in the order of the file, each with its MAC there, if any.
 
-    Like nmstate, it counts an interface that only a bond or a VLAN names.
+    Like nmstate, it counts an interface that only a bond, a bridge or a VLAN names.
     """
     interfaces = _interfaces(network_config)
     types = {interface.get("name"): interface.get("type") for interface in interfaces}
@@ -126,15 +127,31 @@ def _cards(network_config: Mapping[str, Any] | None) -> dict[str, str | None]:
 
 
 def _below(interface: Mapping[str, Any]) -> list[str]:
-    """Return the names of the interfaces that a bond or a VLAN is on."""
-    bond, vlan = interface.get("link-aggregation") or {}, interface.get("vlan") or {}
-    return [*(bond.get("port") or bond.get("ports") or ()), *([vlan["base-iface"]] if vlan else [])]
+    """Return the names of the interfaces that a bond, a bridge or a VLAN is on."""
+    bond, bridge, vlan = (interface.get(section) or {} for section in ("link-aggregation", "bridge", "vlan"))
+    ports = [port["name"] for port in _ports(bridge)]
+    return [*_ports(bond), *ports, *([vlan["base-iface"]] if vlan else [])]
+
+
+def _ports(section: Mapping[str, Any]) -> list[Any]:
+    return section.get("port") or section.get("ports") or []
+
+
+def _vlans_of(interface: Mapping[str, Any], network_config: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
+    """Return the VLANs that tag the frames of an interface: itself, or what it is on; itself first."""
+    named = {other.get("name"): other for other in _interfaces(network_config)}
+    vlans, names = [], [interface.get("name")]
+    for name in names:  # it grows
+        if (below := named.pop(name, None)) is not None:
+            vlans += [below] if below.get("type") == "vlan" else []
+            names += _below(below)
+    return vlans
 
 
 def _addressed(host: PlannedHost, plan: Intent) -> Iterator[Mapping[str, Any]]:
     """Yield the interfaces that may have a host's address: those that set it, then those that get it by DHCP.
 
-    A VLAN has the MAC of the interface below it, so a reservation fits both: untagged interfaces come first.
+    VLAN and bridge have the MAC of the interface below, so a reservation fits all: untagged interfaces come first.
     """
     elsewhere = _boot_card(host, plan) if provisioning_bridge(plan) else None
     interfaces = [interface for interface in _interfaces(host.network_config) if interface.get("name") != elsewhere]
@@ -144,7 +161,8 @@ def _addressed(host: PlannedHost, plan: Intent) -> Iterator[Mapping[str, Any]]:
         if any(static.address in host.addresses for static in interface.addresses)
     }
     yield from (interface for interface in interfaces if interface.get("name") in own)
-    yield from sorted(filter(_is_automatic, interfaces), key=lambda interface: interface.get("type") == "vlan")
+    automatic = filter(_is_automatic, interfaces)
+    yield from sorted(automatic, key=lambda interface: bool(_vlans_of(interface, host.network_config)))
 
 
 def _is_automatic(interface: Mapping[str, Any]) -> bool:

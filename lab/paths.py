@@ -15,7 +15,8 @@ PID = ROOT / "pid"
 LOG = ROOT / "log"
 CONSOLE = LOG / "console"
 STACK_UP = ROOT / "stack"  # names the stack whose twin is up
-LOCK = Path("/run/okd-lab.lock")
+LOCK = Path("/run/okd-lab.lock")  # of one change
+RESERVED = Path("/run/okd-lab-reserved.lock")  # of a whole rehearsal
 RESOLV_CONF = Path("/etc/netns") / NAMESPACE / "resolv.conf"
 
 FILES = Path(__file__).parent / "site" / "files"

@@ -19,7 +19,7 @@ from cluster.files import read_yaml
 from cluster.known_options import SECRETS
 from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
-from cluster.plan.sample_values import with_samples
+from cluster.plan.sample_values import free_addresses, with_samples
 from cluster.values.address import IPV4, IPV6, Address, Network, parse_address
 from lab.disks import emulated
 from lab.paths import BASE_VOLUME, LIBVIRT_URI
@@ -32,8 +32,8 @@ BMC_NETWORKS: dict[int, Network] = {
     IPV6: ip_network("fd00:172:22:1::/64"),
 }
 """By family: the network of the BMCs that the install-config names by host name."""
-_MEDIA_ADDRESSES = {IPV4: "172.22.0.1", IPV6: "fd00:172:22::1"}
-"""By family of the BMCs: the provisioner's address on their network, if the stack names none."""
+_MEDIA_NETWORKS: dict[int, Network] = {IPV4: ip_network("172.22.0.0/24"), IPV6: ip_network("fd00:172:22::/64")}
+"""By family of the BMCs: where the provisioner serves them the boot ISOs, if the stack names no address."""
 _PULL_SECRET = json.dumps({"auths": {REGISTRY: {"auth": "cmVoZWFyc2FsOm9ubHk="}}})
 _NO_RELEASE = f"{REGISTRY}/okd/release@sha256:{'0' * 64}"
 # Only for a real site: each would keep the program from the lab's machines, or weaken what the twin proves.
@@ -72,6 +72,8 @@ class Twin:
     options: Mapping[str, Any] = field(repr=False)
     differences: tuple[str, ...]
     """A sentence for each thing that the twin cannot stand in for, or whose value is a sample."""
+    named_addresses: frozenset[Address]
+    """Each address that the stack's own files name, so that no machine of the lab gets it."""
 
     def write(self, stacks: Path) -> None:
         """Write the files in place of the stack's own, below `stacks`."""
@@ -110,7 +112,7 @@ def make_twin(stack: str, stacks: Path) -> Twin:
     differences = [f"{name} is missing: the twin has {value}" for name, value in made_up.items()]
     if "url" in options.get("media", {}):
         differences.append("media.url: the twin's provisioner serves the boot ISOs")
-    return Twin(stack, config, adapted, (*differences, *_adapt(config)))
+    return Twin(stack, config, adapted, (*differences, *_adapt(config)), intent.named_addresses)
 
 
 def uuid_of(name: str, domain: str, consent: object) -> str:
@@ -150,9 +152,8 @@ def _options(intent: Intent, real: Mapping[str, Any], own: Container[Address]) -
         server.name: uuid_of(server.name, intent.domain, real.get("consent", {}).get(server.name))
         for server in intent.servers
     }
-    media = real.get("media", {})
-    address = media.get("address", _MEDIA_ADDRESSES[_family_of_bmcs(intent)])
-    options["media"] = {"address": address, "port": media.get("port", 8080)}
+    made_up = next(free_addresses(intent, _MEDIA_NETWORKS[_family_of_bmcs(intent)]))
+    options["media"] = {"address": str(intent.media.address or made_up), "port": intent.media.port}
     return {**options, "images": {"release": _NO_RELEASE}, "destroyable": True}
 
 

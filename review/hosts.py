@@ -106,7 +106,13 @@ def _made(preview: Preview) -> dict[str, BmcHostSpec]:
 def compared(preview: Preview) -> list[str]:
     """Return the hosts whose BMC is only compared with the record."""
     updates = [change for change in preview.of(BmcHostSpec) if change.operation == "update"]
-    return [change.spec.host for change in updates if {*change.step.changed} != {"protected"}]
+    return [change.spec.host for change in updates if {*change.step.changed} - _unasked(change)]
+
+
+def _unasked(change: Change[BmcHostSpec]) -> set[str]:
+    """Return the inputs whose changes are no reason to ask the BMC."""
+    moved = change.old is not None and change.old.bmc.without_place == change.spec.bmc.without_place
+    return {"protected", *(["bmc"] if moved else [])}
 
 
 def untouched(preview: Preview) -> list[str]:

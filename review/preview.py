@@ -33,6 +33,10 @@ OPERATIONS = {
 }
 ERROR = re.compile(r"^(error: )?(base\.errors\.\w+: )?")
 """What Pulumi writes before the message of an error."""
+PROTECTED = re.compile(
+    r'resource "(?P<urn>[^"]+)"\s+(cannot be deleted\s+because it is|as it is currently marked for) protect'
+)
+"""The engine's refusal to delete or replace a protected resource, from its step.go and step_generator.go (v3.259)."""
 DIGEST_CHARACTERS = 16
 PREFIX = "okd-baremetal:"
 FIX = "save it with `pulumi preview --json > FILE`, of this program's stack"
@@ -143,7 +147,17 @@ def failures(text: str) -> list[str]:
     """Return the errors of a preview that failed, a line each."""
     diagnostics = _loaded(text).get("diagnostics") or ()
     errors = [each["message"] for each in diagnostics if each.get("severity") == "error"]
-    return [ERROR.sub("", line) for message in errors for line in message.splitlines() if line.strip()]
+    return [line for message in errors for line in _lines(message)]
+
+
+def _lines(message: str) -> list[str]:
+    """Return the lines of an error; Pulumi's advice on a protected resource, to unprotect it, is not among them."""
+    if protected := PROTECTED.search(message):
+        *_, kind, name = protected["urn"].split("::")
+        what = "it would be deleted, but its cluster is in production and not destroyable"
+        fix = "undo the change that removes it; if it is to go, set destroyable to true in an update before"
+        return [str(Fault(f"{kind.rpartition(':')[2]} {name}", what, f"{fix} (docs/how-to/day-two.md)"))]
+    return [ERROR.sub("", line) for line in message.splitlines() if line.strip()]
 
 
 def _loaded(text: str) -> dict[str, Any]:

@@ -22,7 +22,16 @@ CHECKED = {
 }
 BY_BALANCER = dict.fromkeys(("VipHandoff", "VipHeld"), "your balancer")
 """What these check where the site balances: no machine of the cluster holds a VIP there."""
-OWN = {*CHECKED, "BmcHost", "BootstrapVm", "HostProvisioning", "Machines", "OkdInstalled", "RenderedAsset"}
+OWN = {
+    *CHECKED,
+    "BmcHost",
+    "BootstrapVm",
+    "DestroyGuard",
+    "HostProvisioning",
+    "Machines",
+    "OkdInstalled",
+    "RenderedAsset",
+}
 VERBS = {"create": "Creates", "update": "Updates", "delete": "Deletes", "replace": "Deletes and creates again"}
 
 

@@ -8,7 +8,7 @@ import difflib
 import json
 import shutil
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,21 +64,25 @@ class Project:
         """The folder of Pulumi.yaml."""
         return self.folder / "program"
 
-    def pulumi(self, *words: str) -> str:
-        """Run a command that must succeed, and return its standard output."""
+    def pulumi(self, *words: str, fails: bool = False) -> str:
+        """Run a command that must succeed, or fail, and return its standard output."""
         env = pulumi_env(self.folder) | {"PULUMI_STACK": plans.STACK}
         command = ["pulumi", *words, "--non-interactive"]
         done = subprocess.run(
             command, cwd=self.program, env=env, capture_output=True, text=True, timeout=COMMAND_S, check=False
         )
-        assert done.returncode == 0, done.stdout + done.stderr
+        assert (done.returncode != 0) is fails, done.stdout + done.stderr
         return done.stdout
+
+    def urns(self) -> list[str]:
+        """Return the URNs of all resources in the state, in order of creation."""
+        resources = json.loads(self.pulumi("stack", "export"))["deployment"]["resources"]
+        return [resource["urn"] for resource in resources]
 
     def urn(self, kind: str, name: str) -> str:
         """Return the URN of a resource in the state."""
-        resources = json.loads(self.pulumi("stack", "export"))["deployment"]["resources"]
-        (found,) = (resource["urn"] for resource in resources if resource["urn"].endswith(f":{kind}::{name}"))
-        return str(found)
+        (found,) = (urn for urn in self.urns() if urn.endswith(f":{kind}::{name}"))
+        return found
 
     def preview(self) -> Review:
         """Return the changes that a preview shows."""
@@ -143,15 +147,19 @@ def fresh(folder: Path, **options: Any) -> Project:
     return project
 
 
-def settled(folder: Path, secret: str, **options: Any) -> Project:
+def settled(
+    folder: Path, secret: str, prepare: Callable[[Project], None] = lambda _: None, **options: Any
+) -> Project:
     """Return a project whose state records every declared resource as created.
 
     Args:
         folder: The folder to make it in.
         secret: BMC password of `LOGIN`, a secret in the stack's config.
+        prepare: Changes the project before its first preview.
         options: Options that override the rehearsal's.
     """
     project = fresh(folder, bmc_credentials={LOGIN: {"username": "operator"}}, **options)
+    prepare(project)
     project.pulumi("config", "set", "--secret", "--path", f"bmc_credentials.{LOGIN}.password", secret)
     project.pulumi("config", "set", "--secret", "pull_secret", PULL_SECRET)
     steps = json.loads(project.pulumi("preview", "--json", "--save-plan", f"{folder}/plan"))["steps"]

@@ -10,6 +10,7 @@ from base.spec import Spec
 from cluster.plan import ClusterPlan, Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
+from providers.destroy_guard.model import DestroyGuardSpec
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.machines.model import MachinesSpec
 from providers.network_preflight.model import NetworkPreflightSpec
@@ -45,4 +46,5 @@ def specs_of(plan: ClusterPlan) -> list[Spec]:
         *(HostProvisioningSpec.of(plan, role, rendered, STACK) for role in Role if plan.of(role)),
         *(VipHeldSpec.of(plan, vip) for vip in plan.ingress.addresses),
         OkdInstalledSpec.of(plan, STACK),
+        DestroyGuardSpec.of(plan),
     ]

@@ -8,8 +8,8 @@ from cli.inspect.check import check_file, print_verdicts
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.clashes import ClusterConfig, clashes_between
-from cluster.known_options import known_options
-from cluster.options import MachineOptions, read_options
+from cluster.known_options import KnownOptions, known_options
+from cluster.options import read_options
 from fleet.plan import Fleet, load
 from review.text import counted
 
@@ -46,13 +46,11 @@ def check_clusters(fleet: Fleet, folder: Path) -> int:
     Raises:
         ConfigError: The options of a stack cannot be read.
     """
-    options, unread = _options(fleet, folder)
-    files = {
-        cluster: check_file(str(folder / install_config(cluster)), options[cluster]) for cluster in fleet.clusters
-    }
+    known, unread = _options(fleet, folder)
+    files = {cluster: check_file(str(folder / install_config(cluster)), known[cluster]) for cluster in fleet.clusters}
     clashing = clashes_between(
         [
-            ClusterConfig(file.file, file.config, fleet.site_of[cluster], options[cluster])
+            ClusterConfig(file.file, file.config, fleet.site_of[cluster], known[cluster].options)
             for cluster, file in files.items()
         ]
     )
@@ -63,15 +61,15 @@ def check_clusters(fleet: Fleet, folder: Path) -> int:
     return code
 
 
-def _options(fleet: Fleet, folder: Path) -> tuple[dict[str, MachineOptions], list[Fault]]:
+def _options(fleet: Fleet, folder: Path) -> tuple[dict[str, KnownOptions], list[Fault]]:
     """Return the options of the stacks, and why some cannot be read. A preview checks all options."""
-    options, unread = dict.fromkeys(fleet.clusters, MachineOptions()), list[Fault]()
+    known, unread = dict.fromkeys(fleet.clusters, known_options({})), list[Fault]()
     for cluster in fleet.clusters:
         try:
-            options[cluster] = known_options(read_options(folder / stack_file(cluster))).options
+            known[cluster] = known_options(read_options(folder / stack_file(cluster)))
         except ConfigError as error:
             unread += error.faults
-    return options, unread
+    return known, unread
 
 
 CHECK = Command(check, add_fleet_file)

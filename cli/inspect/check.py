@@ -1,21 +1,27 @@
 """`check` and `clashes`: both verdicts on install-configs, and the clashes between them."""
 
 import argparse
+import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from base.errors import ConfigError, Fault, one_line
+from boot_media.keyfiles import keyfiles_of
+from boot_media.tools import has_nmstatectl
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_INVALID, EXIT_NOT_INSTALLABLE, EXIT_OK
 from cluster.clashes import ClusterConfig, clashes_between
-from cluster.files import read_text
-from cluster.install_config import InstallConfig, read
-from cluster.options import MachineOptions
+from cluster.files import read_text, read_yaml
+from cluster.install_config import InstallConfig, may_be_a_secret, read
+from cluster.known_options import KnownOptions, known_options
+from cluster.options import MachineOptions, read_options
 from cluster.plan.intent import NO_OPTIONS
-from cluster.plan.refusals import beyond_this_release
+from cluster.plan.load import credentials_of, has_secret, network_refusals
+from cluster.plan.refusals import beyond_this_release, unsupported
+from cluster.stack_files import misplaced_keys, plain_secrets_of_config, plain_secrets_of_options
 
 
 class CheckedFile(NamedTuple):
@@ -35,6 +41,15 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE")
 
 
+def _add_arguments_of_check(parser: argparse.ArgumentParser) -> None:
+    _add_arguments(parser)
+    what = (
+        "each FILE is stacks/STACK/install-config.yaml or stacks/Pulumi.STACK.yaml: check both together, and refuse "
+        "secrets in plain text, which git must not have"
+    )
+    parser.add_argument("--stack", action="store_true", help=what)
+
+
 def check(options: argparse.Namespace) -> int:
     """Print two verdicts on each install-config, or `ok`.
 
@@ -42,33 +57,82 @@ def check(options: argparse.Namespace) -> int:
     lines say `valid, but not installable`. Exit codes: 0 both are fine, 2 a file is invalid, 3 all are valid, but at
     least one is not installable.
     """
+    if options.stack:
+        stacks = dict.fromkeys(map(_stack_of, options.files))
+        return print_verdicts(file for folder, stack in stacks for file in _check_stack(folder, stack))
     return print_verdicts([check_file(file) for file in options.files])
 
 
 def clashes(options: argparse.Namespace) -> int:
     """Check the install-configs of one layer-2 network, and print each clash between two with the later file.
 
-    This command reads no options: it derives the VRIDs from the clusters' names. The exit codes
-    are those of `check`; a clash counts as an invalid file.
+    This command reads no options: it derives the VRIDs from the clusters' names, and a login or pull secret may be
+    missing, because a stack may have it. The exit codes are those of `check`; a clash counts as an invalid file.
     """
-    files = [check_file(file) for file in options.files]
+    files = [check_file(file, may_lack=may_be_a_secret) for file in options.files]
     clashing = clashes_between([ClusterConfig(file.file, file.config) for file in files])
     return print_verdicts(
         file._replace(faults=(*file.faults, *faults)) for file, faults in zip(files, clashing, strict=True)
     )
 
 
-def check_file(file: str, options: MachineOptions = NO_OPTIONS) -> CheckedFile:
-    """Read and check one file, and the addresses of a stack's options with it, and print the file's notices."""
+def check_file(
+    file: str, known: KnownOptions | None = None, may_lack: Callable[[Fault], bool] = lambda _: False
+) -> CheckedFile:
+    """Read and check one file, and print its notices.
+
+    Args:
+        file: Its path.
+        known: The options of its stack: their addresses are checked with it, and it may lack the secrets that
+            they have.
+        may_lack: Whether a fault does not count.
+    """
     text = ""
     try:
         text = read_text(Path(file))
-        reading = read(text)
+        reading = read(text, credentials_of(known.options.bmc_credentials) if known else None)
     except ConfigError as error:
         return CheckedFile(file, text, InstallConfig(), error.faults)
     for notice in reading.notices:
         print(one_line(str(replace(notice, what=f"notice: {notice.what}").within(file))), file=sys.stderr)
-    return CheckedFile(file, text, reading.config, reading.faults, tuple(beyond_this_release(reading, options)))
+    options: MachineOptions = known.options if known else NO_OPTIONS
+    refusals = beyond_this_release(reading, options)
+    if all(map(may_be_a_secret, reading.faults)) and not any(unsupported(reading.config)):
+        refusals += network_refusals(reading.config, options, keyfiles_of if has_nmstatectl() else None)
+    faults = (fault for fault in reading.faults if not may_lack(fault) and not (known and has_secret(known, fault)))
+    return CheckedFile(file, text, reading.config, tuple(faults), tuple(refusals))
+
+
+def _stack_of(file: str) -> tuple[Path, str]:
+    """Return the folder of the stack that a file is of, and its name.
+
+    Raises:
+        ConfigError: It is a file of none.
+    """
+    path = Path(file)
+    if path.name == "install-config.yaml":
+        return path.parent.parent, path.parent.name
+    if options := re.fullmatch(r"Pulumi\.(.+)\.yaml", path.name):
+        return path.parent, options[1]
+    what = "not a file of a stack"
+    raise ConfigError(Fault(file, what, "name stacks/STACK/install-config.yaml, or leave out --stack"))
+
+
+def _check_stack(folder: Path, stack: str) -> Iterator[CheckedFile]:
+    """Check the two files of a stack together, as git may have them."""
+    options_file, config_file = folder / f"Pulumi.{stack}.yaml", folder / stack / "install-config.yaml"
+    options, faults = dict[str, Any](), list[Fault]()
+    try:
+        options = read_options(options_file)
+        faults = [*misplaced_keys(read_yaml(options_file)), *plain_secrets_of_options(options)]
+    except ConfigError as error:
+        faults = [replace(fault, where="") for fault in error.faults]  # it names the file
+    checked = check_file(str(config_file), known_options(options))
+    was_read = checked.config != InstallConfig()  # with the stack's logins, which are not in the file itself
+    plain = plain_secrets_of_config(read(checked.text).config, stack) if was_read else ()
+    yield checked._replace(faults=(*checked.faults, *plain))
+    if faults:
+        yield CheckedFile(str(options_file), "", InstallConfig(), tuple(faults))
 
 
 def print_verdicts(files: Iterable[CheckedFile]) -> int:
@@ -86,5 +150,5 @@ def print_verdicts(files: Iterable[CheckedFile]) -> int:
     return code
 
 
-CHECK = Command(check, _add_arguments)
+CHECK = Command(check, _add_arguments_of_check)
 CLASHES = Command(clashes, _add_arguments)

@@ -11,6 +11,7 @@ from boot_media.keyfiles import keyfiles_of
 from cli.inspect.render import own_configs
 from cli.shared.command import Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
+from cluster.files import read_yaml
 from cluster.install_config.unquoted import misread_scalars
 from cluster.known_options import SECRETS, holds_ciphertext
 from cluster.options import Options, read_options
@@ -18,6 +19,7 @@ from cluster.plan import ClusterPlan, Intent, check_inputs, load_intent, plan_js
 from cluster.plan.addresses import CONFIG
 from cluster.plan.load import CheckedInputs
 from cluster.plan.sample_values import with_samples
+from cluster.stack_files import misplaced_keys
 from payload.reading import payload_folder
 from payload.stack_payload import LocalPayloadFiles, StackPayload
 
@@ -52,6 +54,7 @@ def complete_plan(file: Path, stack: str) -> Intent:
     options = read_options(stack_file(stack))
     written = read_options(stack_file(stack), parse_yaml_as_written)
     misread = [fault.within(CONFIG) for fault in misread_scalars(Options, options, written)]
+    misread += [fault.within(str(stack_file(stack))) for fault in misplaced_keys(read_yaml(stack_file(stack)))]
     plain = [name for name in SECRETS if not holds_ciphertext(options.get(name))]
     checked = check_inputs(file, options, keyfiles_of, plain=plain)
     if checked.intent is None:

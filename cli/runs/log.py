@@ -5,7 +5,7 @@ from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
 from base.log_entries import Entry, entries_of
-from base.log_file import FOLDER, runs_of
+from base.log_file import FOLDER, rehearsal_folder, rehearsed_runs_of, runs_of
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK
 
@@ -17,13 +17,20 @@ def add_run(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--run", dest="run_time", metavar="TIME", help=what)
 
 
+def _add_arguments(parser: argparse.ArgumentParser) -> None:
+    add_run(parser)
+    what = "the runs of the stack's last rehearsal in this folder"
+    parser.add_argument("--rehearsal", action="store_true", help=what)
+
+
 def log(options: argparse.Namespace) -> int:
-    """Print the log of the newest `up`, `refresh` or `destroy` of a stack.
+    """Print the log of the newest `up`, `refresh` or `destroy` of a stack, or of its last rehearsal.
 
     A line has the seconds since its start, event, resource, machine, text. The file itself has the same as JSON, and
     ends where the run was killed.
     """
-    path = chosen(options.stack, options.run_time)
+    choose = _rehearsed if options.rehearsal else chosen
+    path = choose(options.stack, options.run_time)
     lines = [_printed(entry) for entry in entries_of(path)]
     widths = [max((len(cell) for cell in column), default=0) for column in list(zip(*lines, strict=True))[:-1]]
     print(path)
@@ -44,10 +51,26 @@ def chosen(stack: str, run_time: str | None) -> Path:
     Raises:
         ConfigError: There is none.
     """
-    runs = runs_of(stack)
+    fix = "run this in the project's root, on the machine on which `pulumi up` ran"
+    if rehearsed_runs_of(stack):
+        fix += f"; `okd-baremetal log {stack} --rehearsal` has the runs of its rehearsal"
+    return _one_of(runs_of(stack), run_time, Fault(str(FOLDER / stack), "no run has left a log", fix))
+
+
+def _rehearsed(stack: str, run_time: str | None) -> Path:
+    """Return the newest log of a stack's last rehearsal, or that of one of its runs.
+
+    Raises:
+        ConfigError: There is none.
+    """
+    fix = f"run this in the folder in which `okd-baremetal rehearse {stack}` ran"
+    none = Fault(str(rehearsal_folder(stack)), "no rehearsal has left a log", fix)
+    return _one_of(rehearsed_runs_of(stack), run_time, none)
+
+
+def _one_of(runs: list[Path], run_time: str | None, none: Fault) -> Path:
     if not runs:
-        fix = "run this in the project's root, on the machine on which `pulumi up` ran"
-        raise ConfigError(Fault(str(FOLDER / stack), "no run has left a log", fix))
+        raise ConfigError(none)
     named = [path for path in runs if run_time in (None, path.stem)]
     if not named:
         fix = f"name one of {', '.join(path.stem for path in runs)}"
@@ -55,4 +78,4 @@ def chosen(stack: str, run_time: str | None) -> Path:
     return named[-1]
 
 
-COMMAND = Command(log, add_run)
+COMMAND = Command(log, _add_arguments)

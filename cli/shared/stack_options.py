@@ -40,13 +40,13 @@ def set_stack_option(stack: str, name: str, value: dict[str, str]) -> None:
     pulumi(stack, "config", "set-all", "--json", json.dumps(option))
 
 
-def pulumi(stack: str, *words: str) -> str:
-    """Run Pulumi on a stack, and return what it prints, which may be secret.
+def pulumi(stack: str, *words: str, given: str = "") -> str:
+    """Run Pulumi on a stack with a text on standard input, and return what it prints, which may be secret.
 
     Raises:
         ConfigError: Pulumi is missing, or fails.
     """
-    done = run_pulumi(*words, "--stack", stack)
+    done = run_pulumi(*words, "--stack", stack, given=given)
     if done.returncode:
         what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
         fix = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"
@@ -67,8 +67,8 @@ def backend_url() -> str:
     return str(json.loads(done.stdout)["url"])
 
 
-def run_pulumi(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run Pulumi, and return its exit code and what it prints, which may be secret.
+def run_pulumi(*words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+    """Run Pulumi with a text on standard input, and return its exit code and what it prints, which may be secret.
 
     Raises:
         ConfigError: Pulumi is not installed.
@@ -78,5 +78,5 @@ def run_pulumi(*words: str) -> subprocess.CompletedProcess[str]:
         fix = "run `make setup`, then `. .venv/bin/activate`"
         raise ConfigError(Fault("", "pulumi is not in PATH", fix))
     return subprocess.run(  # noqa: S603
-        [command, *words, "--non-interactive"], capture_output=True, text=True, check=False
+        [command, *words, "--non-interactive"], input=given, capture_output=True, text=True, check=False
     )

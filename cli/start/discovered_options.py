@@ -9,15 +9,15 @@ from cli.start.new_stack import Option
 from cli.start.openshift_install import STREAM_NAMES, Image, Release
 from cli.start.site_facts import SiteFacts
 from cluster.install_config.platform import DISABLED
-from cluster.options import Bootstrap
+from cluster.options import Bootstrap, Phase
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.plan.refusals import missing, option_of
-from cluster.values.address import Address, in_any
+from cluster.values.address import Address, in_any, parse_address
 from cluster.values.architecture import Architecture
 from providers.pulumi.workers import WORKERS
 
 POOL = Bootstrap().pool
-IMAGES = "/var/lib/libvirt/images"
+IMAGES, VOLUME = "/var/lib/libvirt/images", "coreos-qemu.qcow2"
 STREAM = "openshift-install coreos print-stream-json | jq '.architectures.{}.artifacts.{}'"
 
 
@@ -30,7 +30,7 @@ class DnsAnswer(NamedTuple):
 
 
 def discover_options(intent: Intent, site: SiteFacts, stack: str, consents: Mapping[str, str]) -> Iterator[Option]:
-    """Yield the options of a stack, in the order of its file.
+    """Yield the options of a stack, in the order of its file. One is always known: Pulumi drops an empty section.
 
     Args:
         intent: What its install-config asks for.
@@ -39,6 +39,7 @@ def discover_options(intent: Intent, site: SiteFacts, stack: str, consents: Mapp
         consents: The consents that are known, by host.
     """
     release = site.release() or Release()
+    yield Option(("phase",), Phase.BOOTSTRAP)
     yield from _addresses(intent, site)
     yield from _base_volume(intent, site, release)
     for server in intent.servers:
@@ -46,8 +47,8 @@ def discover_options(intent: Intent, site: SiteFacts, stack: str, consents: Mapp
         yield Option(("consent", server.name), consents.get(server.name), "<UUID or serial>", command=command)
     for name in ("bootstrap", "master", "worker"):
         yield Option(("payload", name), wanted="<sha256>", command=f"okd-baremetal payload {stack}")
-    image, comment = release.image or None, "of `openshift-install version`"
-    yield Option(("images", "release"), image, "<name>@sha256:<digest>", comment, "openshift-install version")
+    image, tool = release.image or None, "openshift-install version"
+    yield Option(("images", "release"), image, "<name>@sha256:<digest>", f"of `{tool}`" if image else "", tool)
     yield _media_address(intent, site)
     for architecture in sorted({*intent.architectures.values()}):
         yield from _base_iso(architecture, release.isos.get(architecture))
@@ -114,19 +115,29 @@ def _base_volume(intent: Intent, site: SiteFacts, release: Release) -> Iterator[
         return
     command = STREAM.format(STREAM_NAMES.get(architecture or Architecture.AMD64), "qemu.formats")
     if image:
-        unpack = "xz -dc" if image.url.endswith(".xz") else "gzip -dc"
-        file = f"{IMAGES}/coreos-qemu.qcow2"
-        command = f"curl -L {image.url} | {unpack} >{file} && virsh pool-refresh {POOL}"
-    yield Option(path, None, "<qcow2 volume>", f"{what}; {command}", command)
+        command = _download(image)
+    yield Option(path, None, "<qcow2 volume>", what, command)
+
+
+def _download(image: Image) -> str:
+    """Return the commands that put a base volume into the pool, and name it and its digest."""
+    unpack = "xz -dc" if image.url.endswith(".xz") else "gzip -dc"
+    steps = (
+        f"curl -L {image.url} | {unpack} >{IMAGES}/{VOLUME}",
+        f"virsh pool-refresh {POOL}",
+        f"pulumi config set --path bootstrap.base_volume {VOLUME}",
+        f"pulumi config set --path bootstrap.base_sha256 {image.sha256}",
+    )
+    return " && ".join(steps)
 
 
 def _media_address(intent: Intent, site: SiteFacts) -> Option:
     """Return the address of this machine that the BMCs reach, if all reach the same."""
     sources = {server.name: site.source_to(server.bmc.url.host) for server in intent.servers}
     path, different = ("media", "address"), sorted({*sources.values()})
-    if len(different) == 1 and different[0]:
+    if len(different) == 1 and parse_address(different[0]):
         return Option(path, different[0], comment="this machine's towards the BMCs")
-    addresses = ", ".join(f"{name} {source or 'by no route'}" for name, source in sources.items())
+    addresses = ", ".join(f"{name} {source}" for name, source in sources.items())
     return Option(path, None, "<address>", f"this machine's, as the BMCs reach it: {addresses}")
 
 
@@ -135,4 +146,4 @@ def _base_iso(architecture: Architecture, image: Image | None) -> Iterator[Optio
     command = STREAM.format(STREAM_NAMES[architecture], "metal.formats.iso")
     known = {"sha256": image.sha256, "url": image.url} if image else {}
     for key in ("sha256", "url"):
-        yield Option((*section, key), known.get(key), f"<{key} of the live ISO>", "" if image else command, command)
+        yield Option((*section, key), known.get(key), f"<{key} of the live ISO>", command=command)

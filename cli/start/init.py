@@ -4,21 +4,26 @@ import argparse
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from base.errors import ConfigError, Fault
 from base.files import PRIVATE, write_private
+from base.yaml_text import parse_yaml
 from cli.bmc import consents_of
 from cli.inspect.check import check_file, print_verdicts
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
+from cli.shared.stack_options import stack_options
 from cli.start.discovered_options import discover_options
-from cli.start.new_stack import Option, left_to_do, stack_text
+from cli.start.new_stack import HEAD, Option, lacking, left_to_do, stack_text
 from cli.start.site_facts import LocalSite
 from cluster.files import read_text
-from cluster.install_config import may_be_a_secret
-from cluster.known_options import PULL_SECRET
+from cluster.install_config import InstallConfig, may_be_a_secret
+from cluster.known_options import LOGINS, PULL_SECRET
+from cluster.options import read_options
 from cluster.plan import Intent, load_bmcs
 from cluster.plan.intent import intent_of
+from cluster.stack_files import plain_secrets_of_config
 from cluster.values.pull_secret import SET
 
 PUBLIC = 0o644
@@ -30,8 +35,9 @@ the files, before anything is touched: pulumi preview --diff --stack {stack}"""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("stack", metavar="STACK", help="the name of the new stack")
-    parser.add_argument("--install-config", type=Path, metavar="FILE", required=True, help="is copied")
+    parser.add_argument("stack", metavar="STACK", help="the name of the stack")
+    what = "is copied; not needed again for a stack that has it"
+    parser.add_argument("--install-config", type=Path, metavar="FILE", help=what)
     what = "read the BMCs, and consent to the machines behind them"
     parser.add_argument("--consents", action="store_true", help=what)
 
@@ -40,66 +46,79 @@ def init(options: argparse.Namespace) -> int:
     """Write stacks/STACK/install-config.yaml and stacks/Pulumi.STACK.yaml.
 
     The first is the file as it is; the second has all options that DNS, this machine's routes, libvirt and
-    openshift-install on PATH tell. Change nothing else, and overwrite no file. Print what is left to do, each with
-    its command.
+    openshift-install on PATH tell. Change nothing else. Print what is left to do, each with its command. A repeated
+    call adds what has become known since, and changes nothing that is there.
     """
-    stack, source = options.stack, options.install_config
+    stack, file = options.stack, stack_file(options.stack)
+    source: Path = options.install_config or install_config(stack)
     if not NAME.fullmatch(stack) or not stack.strip("."):
         fix = "use letters, digits, hyphens, underscores and dots"
         raise ConfigError(Fault("STACK", f"{stack} is not a stack's name", fix))
+    if options.install_config is None and not source.exists():
+        raise ConfigError(Fault(str(source), "not there yet", "name the file to copy, with --install-config"))
     checked = check_file(str(source))
     checked = checked._replace(faults=tuple(fault for fault in checked.faults if not may_be_a_secret(fault)))
     if checked.faults or checked.refusals:
         return print_verdicts([checked])
+    _refuse_another(install_config(stack), checked.text)
+    present = read_options(file) if file.exists() else {}
+    text = read_text(file) if file.exists() else HEAD.format(stack=stack)
     intent = intent_of(checked.config)
-    consents = _consents(source, intent) if options.consents else {}
-    discovered = [*discover_options(intent, LocalSite(), stack, consents)]
-    text = stack_text(stack, discovered)
-    _write({install_config(stack): (PRIVATE, checked.text), stack_file(stack): (PUBLIC, text)})
-    print(f"\nLeft to do:\nthe stack in Pulumi's state: pulumi stack init {stack}")
-    if not checked.config.pull_secret.get_secret_value():
-        print(f"{PULL_SECRET}: {SET}")
-    for line in (*_logins(intent), *left_to_do(discovered)):
+    consents = _consents(source, intent, stack_options(stack) if present else {}) if options.consents else {}
+    discovered = lacking([*discover_options(intent, LocalSite(), stack, consents)], present)
+    _write(install_config(stack), checked.text, PRIVATE)
+    _write(file, stack_text(text, discovered), PUBLIC)
+    print("\nLeft to do:")
+    if parse_yaml(text).keys() == {"config"}:  # Pulumi adds a key of its own
+        print(f"the stack in Pulumi's state: pulumi stack init {stack}")
+    for line in (*_secrets(checked.config, present), *left_to_do(discovered)):
         print(line)
+    if [*plain_secrets_of_config(checked.config, stack)]:
+        print(f"before you commit, the secrets: okd-baremetal move-secrets {stack}")
     print(NEXT.format(file=install_config(stack), stack=stack))
     return EXIT_OK
 
 
-def _consents(source: Path, intent: Intent) -> Mapping[str, str]:
-    """Return the consents to the machines behind the BMCs, with the logins of the install-config."""
-    plan = load_bmcs(source, {})
+def _consents(source: Path, intent: Intent, options: Mapping[str, Any]) -> Mapping[str, str]:
+    """Return the consents to the machines behind the BMCs, with the logins of the install-config and the stack."""
+    plan = load_bmcs(source, options)
     return consents_of(plan, plan.servers) if intent.servers else {}
 
 
-def _logins(intent: Intent) -> Iterator[str]:
-    """Yield the commands that set the logins which the install-config does not have."""
-    for host in intent.hosts:
+def _secrets(config: InstallConfig, present: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the commands that set the secrets which neither file has."""
+    if not config.pull_secret.get_secret_value() and not present.get(PULL_SECRET):
+        yield f"{PULL_SECRET}: {SET}"
+    for host in config.baremetal.hosts or ():
         login = {"username": host.bmc.username, "password": host.bmc.password.get_secret_value()}
-        for key, text in login.items():
-            if not text:
-                name = Option(("bmc_credentials", host.name, key)).name
-                secret, value = ("--secret ", "") if key == "password" else ("", " <name>")
-                yield f"{name}: pulumi config set {secret}--path '{name}'{value}"
+        options = [Option((LOGINS, host.name, key)) for key, text in login.items() if not text]
+        for option in lacking(options, present):
+            secret, value = ("--secret ", "") if option.path[-1] == "password" else ("", " <name>")
+            yield f"{option.name}: pulumi config set {secret}--path '{option.name}'{value}"
 
 
-def _write(files: Mapping[Path, tuple[int, str]]) -> None:
-    """Write the files, or none if one is there with other contents.
+def _refuse_another(path: Path, text: str) -> None:
+    """Raise a `ConfigError` if a stack has another install-config."""
+    if path.exists() and read_text(path) != text:
+        fix = "leave out --install-config to go on with that file, or name another stack"
+        raise ConfigError(Fault(str(path), "exists already, with other contents", fix))
+
+
+def _write(path: Path, text: str, mode: int) -> None:
+    """Write a file, unless that is what it has, and print what became of it.
 
     Raises:
-        ConfigError: A file exists, or cannot be written.
+        ConfigError: It cannot be written.
     """
-    there = {path: text for path, (_, text) in files.items() if path.exists()}
-    fix = "name another stack, or move that file aside"
-    if other := [path for path, text in there.items() if read_text(path) != text]:
-        raise ConfigError(*(Fault(str(path), "exists already, with other contents", fix) for path in other))
-    for path, (mode, text) in files.items():
-        try:
-            if path not in there:
-                write_private(path, text, mode)
-        except OSError as error:
-            fault = Fault(str(path), f"cannot be written ({error.strerror})", "make its folder writable")
-            raise ConfigError(fault) from None
-        print(f"{path}: {'unchanged' if path in there else 'written'}")
+    there = path.exists()
+    changed = not there or read_text(path) != text
+    try:
+        if changed:
+            write_private(path, text, path.stat().st_mode & 0o777 if there else mode)
+    except OSError as error:
+        fault = Fault(str(path), f"cannot be written ({error.strerror})", "make its folder writable")
+        raise ConfigError(fault) from None
+    print(f"{path}: {'extended' if there and changed else 'written' if changed else 'unchanged'}")
 
 
 COMMAND = Command(init, _add_arguments)

@@ -1,23 +1,32 @@
-"""The text of a new stack's file: a line for each option, with its value, or commented out to be filled in."""
+"""The options of a new stack, the text of its file, and what is left to do."""
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from base.yaml_text import parse_yaml
-from cluster.options import PREFIX, Options
+from base.yaml_edit import added
+from cluster.options import PREFIX, Options, is_encrypted
 
 HEAD = """\
 # The options of the stack {stack}, by `okd-baremetal init`. docs/reference/options.md has them all.
-# A line that is commented out is left to do: `pulumi config set --path <option> <value>`, or write it here.
 config:
 """
+INSTEAD: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] = {
+    ("media", "address"): [("media", "url")],
+    ("bootstrap", "base_volume"): [("provisioner", "manage")],
+    ("bootstrap", "base_sha256"): [("provisioner", "manage"), ("bootstrap", "base_volume")],
+    ("images", "release"): [("images", "keepalived"), ("images", "haproxy"), ("images", "coredns")],
+    ("media", "base_iso", "url"): [("media", "base_iso", "sha256")],
+    ("media", "base_iso_arm64", "url"): [("media", "base_iso_arm64", "sha256")],
+}
+"""By path, the options that a stack may have in place of one, or with a value that another release's does not fit."""
+
+_ABSENT = object()
 
 
 @dataclass(frozen=True)
 class Option:
-    """One option of the new file."""
+    """One option of the stack's file."""
 
     path: tuple[str, ...]
     value: Any = None
@@ -35,9 +44,29 @@ class Option:
         return first + "".join(f'["{part}"]' if "." in part else f".{part}" for part in rest)
 
 
-def stack_text(stack: str, options: Sequence[Option]) -> str:
-    """Return the text of a stack's file."""
-    return HEAD.format(stack=stack) + "".join(f"{line}\n" for line in _section(options, 0))
+def lacking(options: Sequence[Option], stack: Mapping[str, Any]) -> list[Option]:
+    """Return the options that a stack has neither itself nor others instead."""
+    return [
+        option
+        for option in options
+        if _value(stack, option.path) is _ABSENT
+        and not any(_value(stack, path) not in (_ABSENT, False) for path in INSTEAD.get(option.path, ()))
+    ]
+
+
+def stack_text(text: str, options: Sequence[Option]) -> str:
+    """Return the text of a stack's file with the options that are known, none of which it has.
+
+    Raises:
+        ConfigError: The text is not that of a stack's file.
+    """
+    for option in reversed(options):  # each is added at the start of its section
+        if option.value is not None:
+            first, *rest = option.path
+            path = ("config", f"{PREFIX}{first}", *rest)
+            of_section = Options.model_fields[first].description or ""
+            text = added(text, path, option.value, option.comment, of_section)
+    return text
 
 
 def left_to_do(options: Sequence[Option]) -> Iterator[str]:
@@ -49,40 +78,16 @@ def left_to_do(options: Sequence[Option]) -> Iterator[str]:
             shared.setdefault(command, []).append(option)
     for command, members in shared.items():
         what = members[0] if len(members) == 1 else Option(members[0].path[:-1])
-        yield f"{what.name}: {command}"
+        comment = f" # {members[0].comment}" if members[0].comment else ""
+        yield f"{what.name}: {command}{comment}"
 
 
-def _section(options: Sequence[Option], depth: int) -> Iterator[str]:
-    """Yield the lines of one section. A section in which nothing is known is commented out as a whole."""
-    pad = "  " * (depth + 1)
-    members: dict[str, list[Option]] = {}
-    for option in options:
-        members.setdefault(option.path[depth], []).append(option)
-    for name, inner in members.items():
-        mark = "" if any(option.value is not None for option in inner) else "# "
-        key = f"{PREFIX}{name}" if depth == 0 else _scalar(name)
-        if len(inner[0].path) == depth + 1:
-            yield f"{pad}{mark}{key}: {_written(inner[0])}"
-            continue
-        yield f"{pad}{mark}{key}:{_trailing(_description(name) if depth == 0 else '')}"
-        for line in _section(inner, depth + 1):
-            # In a section that is commented out, the first mark is enough.
-            yield f"{pad}# {line.removeprefix(pad).replace('# ', '', 1)}" if mark else line
-
-
-def _description(name: str) -> str:
-    return Options.model_fields[name].description or ""
-
-
-def _written(option: Option) -> str:
-    known = option.value is not None
-    return (json.dumps(option.value, ensure_ascii=False) if known else option.wanted) + _trailing(option.comment)
-
-
-def _scalar(name: str) -> str:
-    """Return a key, in quotes unless every YAML reads it as a text."""
-    return name if name[:1].isalpha() and parse_yaml(name) == name else json.dumps(name)
-
-
-def _trailing(comment: str) -> str:
-    return f" # {comment}" if comment else ""
+def _value(section: Any, path: Sequence[str]) -> Any:
+    """Return the value at a path, or one above it that is not a section, because all of it is encrypted."""
+    for part in path:
+        if not isinstance(section, Mapping) or is_encrypted(section):
+            break
+        section = section.get(part, _ABSENT)
+        if section is _ABSENT:
+            break
+    return section

@@ -20,7 +20,7 @@ class SiteFacts(Protocol):
         ...
 
     def source_to(self, host: str) -> str:
-        """Return the address of this machine towards a host; empty if there is no route."""
+        """Return the address of this machine towards a host, or in words why there is none."""
         ...
 
     def base_volumes(self, uri: str, pool: str) -> list[str]:
@@ -55,8 +55,10 @@ class LocalSite:
         """See `SiteFacts`."""
         try:
             return source_to(host)
+        except socket.gaierror:
+            return f"by no address: {host} does not resolve"
         except OSError:
-            return ""
+            return "by no route"
 
     def base_volumes(self, uri: str, pool: str) -> list[str]:
         """See `SiteFacts`."""

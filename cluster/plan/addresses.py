@@ -88,8 +88,8 @@ def _contradictions(intent: Intent, options: MachineOptions) -> Iterator[Fault]:
             yield Fault(path, "no such host", "remove it, or write the name of a host")
         elif other := _impossible(intent, known[name], addresses):
             own = [static.address for interface in known[name].network.up for static in interface.addresses]
-            what = f"{_listed(other)}, but the host's networkConfig sets {_listed(own)}"
-            yield Fault(path, what, "keep one of the two")
+            what = f"{_listed(other)}, but the host's networkConfig sets {_listed(own) or 'none, and asks no DHCP'}"
+            yield Fault(path, what, "keep one of the two" if own else "remove it, and correct the networkConfig")
     static = intent.bootstrap.static
     for address in options.bootstrap.address:
         if static and address.version == static.address.version and address != static.address:

@@ -1,6 +1,8 @@
 """Builds the plan from its two inputs, or reports all their faults."""
 
 from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -12,14 +14,16 @@ from cluster.files import read_text
 from cluster.install_config import Credentials, InstallConfig, may_be_a_secret, read
 from cluster.install_config.platform import BARE
 from cluster.install_config.rules.access import NO_PULL_SECRET
-from cluster.known_options import PULL_SECRET, KnownOptions, known_options
+from cluster.known_options import KnownOptions, known_options
 from cluster.options import BmcOptions, Login, MachineOptions, Options
 from cluster.plan.address_table.conflicts import conflicts_within
+from cluster.plan.address_table.rows import rows_of
 from cluster.plan.addresses import CONFIG, assign_addresses
 from cluster.plan.host_networks import network_faults
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
-from cluster.plan.refusals import incomplete, plain_secrets, secrets_over_http, unsupported
+from cluster.plan.refusals import incomplete, never_addressed, plain_secrets, secrets_over_http, unsupported
+from cluster.values.address import Address
 
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]
 """Makes NetworkManager's keyfiles from a `networkConfig`, or raises an `OkdBaremetalError` with the reason."""
@@ -68,6 +72,21 @@ def load_bmcs(path: Path, options: Mapping[str, Any]) -> BmcPlan:
     return BmcPlan(**dict(intent_of(config)), options=wanted)
 
 
+def network_refusals(config: InstallConfig, options: MachineOptions, keyfiles_of: KeyfilesOf | None) -> list[Fault]:
+    """Return what a preview refuses in the networks of an install-config, beside addresses that conflict.
+
+    Args:
+        config: One that openshift-install accepts, except for missing secrets, and that has nothing `unsupported`.
+        options: The addresses of its stack; those that are missing are no fault here.
+        keyfiles_of: Makes the servers' keyfiles. None: leave them out.
+    """
+    file = "install-config"
+    intent, faults = assign_addresses(intent_of(config), options, file)
+    intent, refused = _with_keyfiles(intent, file, keyfiles_of)
+    outside = [replace(fault, where=fault.where.removeprefix(f"{file}: ")) for fault in (*faults, *refused)]
+    return [*outside, *never_addressed(intent), *network_faults(intent)]
+
+
 class CheckedInputs(NamedTuple):
     """The two inputs of a plan, and all their faults."""
 
@@ -91,12 +110,7 @@ def check_inputs(
         plain: The names of the options that are not encrypted, if only a secret may hold them.
     """
     known = known_options(options)
-    has_pull_secret = bool(options.get(PULL_SECRET))
-
-    def excused(fault: Fault) -> bool:
-        return has_pull_secret if fault == NO_PULL_SECRET else not known.logins and may_be_a_secret(fault)
-
-    config, refused = _checked_config(path, known.options.bmc_credentials, excused)
+    config, refused = _checked_config(path, known.options.bmc_credentials, partial(has_secret, known))
     faults = [*refused, *(fault.within(CONFIG) for fault in (*plain_secrets(known.options, plain), *known.faults))]
     if config is None:
         config, _ = _checked_config(path, {}, may_be_a_secret)  # a missing secret hides no other fault
@@ -124,6 +138,16 @@ def load_plan(
     return ClusterPlan(**dict(intent), options=known.options)
 
 
+def credentials_of(logins: Mapping[str, Login]) -> dict[str, Credentials]:
+    """Return the logins of a stack as those of an install-config."""
+    return {name: Credentials(login.username, login.password) for name, login in logins.items()}
+
+
+def has_secret(known: KnownOptions, fault: Fault) -> bool:
+    """Return whether a stack has the secret that an install-config lacks by a fault."""
+    return known.pull_secret if fault == NO_PULL_SECRET else not known.logins and may_be_a_secret(fault)
+
+
 def _none(_: Fault) -> bool:
     return False
 
@@ -136,9 +160,8 @@ def _checked_config(
     path: Path, logins: Mapping[str, Login], excused: Callable[[Fault], bool]
 ) -> tuple[InstallConfig | None, list[Fault]]:
     """Return the config, or its faults without those that are excused."""
-    credentials = {name: Credentials(login.username, login.password) for name, login in logins.items()}
     try:
-        reading = read(read_text(path), credentials)
+        reading = read(read_text(path), credentials_of(logins))
     except ConfigError as error:
         return None, [fault.within(str(path)) for fault in error.faults]
 
@@ -150,7 +173,8 @@ def _joined(config: InstallConfig, options: MachineOptions, file: str) -> tuple[
     """Return the intent of a config with the addresses of the options, and the faults of all addresses."""
     intent, faults = assign_addresses(intent_of(config), options, file)
     faults += (fault.within(file) for fault in network_faults(intent))
-    return intent, [*faults, *conflicts_within(config, options, file)]
+    named = frozenset(row.value for row in rows_of(config, options) if isinstance(row.value, Address))
+    return intent.changed(named_addresses=named), [*faults, *conflicts_within(config, options, file)]
 
 
 def _bmc_options(options: Mapping[str, Any]) -> tuple[BmcOptions | None, list[Fault]]:

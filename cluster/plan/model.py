@@ -212,6 +212,8 @@ class Intent(Planned):
     libvirt_uri: str
     bmc_verify_ca: str
     """PEM of the CA of the BMCs' certificates. Empty if the file names none."""
+    named_addresses: frozenset[Address] = frozenset()
+    """Each address that the inputs name, whatever its use: no other machine may get it."""
 
     @property
     def domain(self) -> str:

@@ -37,6 +37,12 @@ def asks_dhcp(intent: Intent, host: PlannedHost, version: int) -> bool:
     return not any(_in(interface, networks) or interface.mac == host.boot_mac for interface in interfaces)
 
 
+def has_static(intent: Intent, host: PlannedHost, version: int) -> bool:
+    """Return whether a host has static addresses of a family in machine networks, of which an option may name one."""
+    networks = _of(intent.machine_networks, version)
+    return any(_in(interface, networks) for interface in on_machine_network(intent, host))
+
+
 def unused(intent: Intent, host: PlannedHost, version: int) -> str:
     """Return the static addresses of a family of a host that has no node's address, each with the reason."""
     named = (

@@ -18,7 +18,7 @@ from cluster.plan.host_names import refused_names
 from cluster.plan.intent import NO_OPTIONS, dhcp_range, pools, roles
 from cluster.plan.interfaces import refused_interfaces
 from cluster.plan.model import BootstrapHost, Intent, Server
-from cluster.plan.node_addresses import asks_dhcp, unused
+from cluster.plan.node_addresses import asks_dhcp, has_static, unused
 from cluster.values import pull_secret, web_hook
 from cluster.values.address import IPV6, in_any, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
@@ -231,10 +231,28 @@ def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Miss
     for vip in intent.api.addresses:
         if vip.version not in named:
             what, fix = f"no IPv{vip.version} address", f"name the address that DHCP reserves for {card}"
-            if isinstance(machine, Server) and (listed := unused(intent, machine, vip.version)):
-                by_dhcp = f", or {fix}" if asks_dhcp(intent, machine, vip.version) else ""
-                what, fix = f"{what}: in its networkConfig, {listed}", f"have one of machineNetwork there{by_dhcp}"
+            if isinstance(machine, Server):
+                what, fix = _of_network_config(intent, machine, vip.version, what, fix)
             yield Missing(option_of(machine), what, fix, vip.version)
+
+
+def _of_network_config(intent: Intent, server: Server, version: int, what: str, fix: str) -> tuple[str, str]:
+    """Return what a server's `networkConfig` says of its missing address, and the fix that helps."""
+    listed, by_dhcp = unused(intent, server, version), asks_dhcp(intent, server, version)
+    if not listed and by_dhcp:
+        return what, fix
+    reason = f"in its networkConfig, {listed or 'no interface has one, or asks DHCP for it'}"
+    there = "have one of machineNetwork there"
+    return f"{what}: {reason}", f"{there}, or {fix}" if by_dhcp else there
+
+
+def never_addressed(intent: Intent) -> Iterator[Fault]:
+    """Yield each `networkConfig` by which a server gets no address on the machine network, not even by DHCP."""
+    for index, host in enumerate(intent.hosts):
+        for value in _addresses(intent, host) if isinstance(host, Server) else ():
+            version = value.version or 0
+            if not asks_dhcp(intent, host, version) and not has_static(intent, host, version):
+                yield Fault(f"{BARE}.hosts[{index}].networkConfig", value.what, value.fix)
 
 
 def _media(intent: Intent) -> Iterator[Missing]:

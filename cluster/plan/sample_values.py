@@ -8,7 +8,7 @@ from cluster.options import Images
 from cluster.plan import Intent
 from cluster.plan.model import BootstrapHost, PlannedHost, Server
 from cluster.plan.refusals import MEDIA, Missing, missing, option_of
-from cluster.values.address import Address, Network, parse_address
+from cluster.values.address import Address, Network
 
 M = TypeVar("M", Server, BootstrapHost)
 RELEASE = f"registry.example.com/sample/release@sha256:{'0' * 64}"
@@ -18,13 +18,13 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
     """Return the intent with samples for all missing values. The same input gives the same samples.
 
     Returns:
-        The intent, and the samples.
+        The intent, which names the samples, too; and the samples.
 
     Raises:
         ConfigError: A machine network has too few free addresses.
     """
     networks: dict[int, Network] = {network.version: network for network in intent.api.networks}
-    free = {version: _free(intent, network) for version, network in networks.items()}
+    free = {version: free_addresses(intent, network) for version, network in networks.items()}
     made = dict[Missing, str]()
     new = dict[str, list[Address]]()
     for value in missing(intent):
@@ -43,6 +43,7 @@ def with_samples(intent: Intent) -> tuple[Intent, dict[Missing, str]]:
         bootstrap=_with(intent.bootstrap, new, families),
         images=Images(release=RELEASE) if RELEASE in made.values() else intent.images,
         media=intent.media.changed(address=new[MEDIA][0]) if MEDIA in new else intent.media,
+        named_addresses=intent.named_addresses.union(*new.values()),
     )
     return complete, made
 
@@ -58,12 +59,6 @@ def _with(machine: M, new: dict[str, list[Address]], families: list[int]) -> M:
     return machine.changed(addresses=tuple(ordered))
 
 
-def _free(intent: Intent, network: Network) -> Iterator[Address]:
-    """Return the addresses of a network that neither the install-config nor the options use, lowest first."""
-    taken: set[Address | None] = {*intent.api.addresses, *intent.ingress.addresses, *intent.bootstrap.addresses}
-    taken.add(intent.media.address)
-    if static := intent.bootstrap.static:
-        taken |= {static.gateway, static.dns}
-    for host in intent.hosts:
-        taken |= {*host.addresses, parse_address(host.bmc.url.host)}
-    return (address for address in network.hosts() if address not in taken)
+def free_addresses(intent: Intent, network: Network) -> Iterator[Address]:
+    """Yield the addresses of a network that neither the install-config nor the options name, lowest first."""
+    return (address for address in network.hosts() if address not in intent.named_addresses)

@@ -21,12 +21,14 @@ from lab.binaries import GUEST_PROGRAMS, KUBERNETES
 from lab.images import Images, ensure_images
 from lab.inventory import STACK, Site, fitting, free_mib, load_site
 from lab.payload import make_kubernetes_payload, make_payload, write_payload
+from lab.rehearsal.evidence import errors_of, keep_evidence
 from lab.rehearsal.faults import Faults, ignore_power_button
-from lab.rehearsal.provisioner import Provisioner, cluster_up_note, inside_the_site, prioritized_over_servers
+from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import PAYLOAD, Rehearsal
 from lab.shell import LabError
+from lab.site.network import namespace_exists
 from testing.processes import accept_interrupts
 
 PROJECT = Path("/var/lib/okd-lab/operator/project")
@@ -46,12 +48,13 @@ def main(arguments: list[str] | None = None) -> int:
         if wanted.has_balancer and (options.scenario, options.payload) != (WHOLE, STAND_IN):
             what = f"{options.scenario} with payload {options.payload}"
             raise LabError(f"{what}: needs VIPs on the cluster's machines. Fix: name a stack without a balancer")
-        site.down(say)  # frees the memory of its machines
-        wanted = fitting(wanted, free_mib())
+        with site.reserved():
+            site.refuse_another(options.stack)
+            site.down(say)  # frees the memory of its machines
+            return _rehearse(fitting(wanted, free_mib()), options.scenario, options.payload)
     except LabError as error:
         say(f"FAILED: {error}")
         return 2
-    return _rehearse(wanted, options.scenario, options.payload)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -67,7 +70,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
-    keep = bool(os.environ.get("KEEP"))
+    keep, stack = bool(os.environ.get("KEEP")), Stack(PROJECT, wanted.twin.stack)
     parts = [wanted.twin.stack, *(word for word in (scenario, payload) if word not in (WHOLE, STAND_IN))]
     report = Report("-".join(parts), wanted.twin.differences)
     failed = "interrupted"
@@ -85,9 +88,12 @@ def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
         say(f"\nFAILED: {error}")
         _consoles(wanted, f"{error.machine} {error}" if isinstance(error, RehearsalError) else str(error))
     finally:
-        Stack(PROJECT, wanted.twin.stack).kill()
-        if keep:
-            say(f"\n{cluster_up_note(wanted.plan)}")
+        stack.kill()
+        is_there = namespace_exists()  # else the consoles are an earlier rehearsal's
+        keep_evidence(report, stack, wanted.names if is_there else ())
+        report.errors = errors_of(stack) if failed else []
+        if keep and is_there:
+            say(f"\n{note_on_kept_lab(wanted.plan, failed=bool(failed))}")
         else:
             with report.step("lab down"):
                 site.down(say)
@@ -148,6 +154,7 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()
+        rehearsal.mistaken_destroy_is_refused()
         rehearsal.destroy()
 
 

@@ -3,7 +3,7 @@
 import base64
 import ctypes
 import json
-import os
+import sys
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -151,11 +151,13 @@ class Provisioner:
             return bytes(answer.read())
 
 
-def cluster_up_note(plan: Intent) -> str:
-    """Return a note on how to inspect and stop a cluster that was left running."""
-    run = f"{os.path.relpath(Path('.venv/bin/python'))} -m lab"
+def note_on_kept_lab(plan: Intent, *, failed: bool) -> str:
+    """Return a note on how to inspect and stop what was left running: the cluster, or what a failure left of it."""
+    run = f"{sys.executable} -m lab"
+    what = "The lab is as the failure left it." if failed else "The cluster is up."
     return (
-        f"The cluster is up. Inspect it:  {run} status\n"
-        f"                                {run} exec -- curl -k https://api.{plan.domain}:6443/readyz\n"
-        f"Stop it:                        {run} down"
+        f"{what}\n"
+        f"Inspect it:  {run} status\n"
+        f"             {run} exec -- curl -k https://api.{plan.domain}:6443/readyz\n"
+        f"Stop it:     {run} down"
     )

@@ -60,7 +60,7 @@ MISTAKES = (
         "production on an empty stack",
         CONFIG,
         _replaced("config:\n", "config:\n  okd-baremetal:phase: production\n"),
-        "the stack is empty, or has a cluster of another metadata.name. Fix: start an empty stack",
+        "the stack is empty, has a cluster of another metadata.name, or has lost a part of its state. Fix: start",
         PREVIEW,
     ),
     Mistake(

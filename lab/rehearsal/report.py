@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
+from base import log_file
 from lab.templates import render
 
 FOLDER = Path("report")
@@ -48,6 +49,14 @@ class Report:
     proofs: list[Proof] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
+
+    errors: list[str] = field(default_factory=list)
+    """Those of the run that failed."""
+
+    @property
+    def path(self) -> Path:
+        """The folder of this rehearsal: the report, the logs of its runs, and the machines' consoles."""
+        return self.folder / self.name
 
     @contextmanager
     def step(self, title: str) -> Iterator[None]:
@@ -94,19 +103,24 @@ class Report:
     def close(self, *, failed: str = "") -> None:
         """Print the tables of proofs and of seconds, and write the same as `index.html` and `index.json`."""
         self._print()
-        folder = self.folder / self.name
-        folder.mkdir(parents=True, exist_ok=True)
+        self.path.mkdir(parents=True, exist_ok=True)
         content = {
             "name": self.name,
             "failed": failed,
+            "errors": self.errors,
+            "evidence": [str(path.relative_to(self.path)) for path in sorted(self.path.glob("*/*"))],
             "not_proven": list(self.differences),
             "seconds": {title: round(seconds, 1) for title, seconds in self.seconds.items()},
             "servers": {name: dict(steps) for name, steps in self.servers.items()},
             "proofs": [asdict(proof) for proof in self.proofs],
         }
-        (folder / "index.json").write_text(json.dumps(content, indent=2) + "\n")
-        (folder / "index.html").write_text(render(PAGE, chart=self.chart, **content))
+        (self.path / "index.json").write_text(json.dumps(content, indent=2) + "\n")
+        (self.path / "index.html").write_text(render(PAGE, chart=self.chart, **content))
         say(f"\nreport: {self.folder.name}/{self.name}/index.html")
+        if failed:
+            if (self.path / log_file.FOLDER).exists():
+                say(f"log: okd-baremetal log {self.name} --rehearsal")
+            say(f"FAILED: {failed}")
 
     def _print(self) -> None:
         width = max((len(proof.name) for proof in self.proofs), default=0)

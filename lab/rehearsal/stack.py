@@ -122,8 +122,11 @@ class Stack:
 
     def log_lines(self) -> list[dict[str, Any]]:
         """Return the lines of the logs of all runs."""
-        files = sorted((self.project / "log" / self.name).glob("*.jsonl"))
-        return [json.loads(line) for file in files for line in file.read_text().splitlines()]
+        return [json.loads(line) for log in self.logs() for line in log.read_text().splitlines()]
+
+    def logs(self) -> list[Path]:
+        """Return the logs of all runs, oldest first."""
+        return sorted((self.project / "log" / self.name).glob("*.jsonl"))
 
     def state_text(self) -> str:
         """Return the text of all state files."""

@@ -32,12 +32,13 @@ from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
 
 PAYLOAD = ("bootstrap", "master", "worker")
-# Compute's BMCs and files exist since phase bootstrap: production adds its installation and the proof of its VIP.
+# Compute's BMCs and files exist since phase bootstrap: production adds its installation, the proof of its VIP, and
+# what guards the cluster.
 # HostProvisioning and Machines have that etcd is asked, from then on, before the control plane is wiped again.
 EXPECTED_PREVIEW = {
-    STACK: "create HostProvisioning, create VipHeld, delete BootstrapVm, delete 19 RenderedAsset, "
-    "update HostProvisioning, update Machines, update NetworkPreflight, update ProvisionerPreflight, "
-    "update VipHandoff",
+    STACK: "create DestroyGuard, create HostProvisioning, create VipHeld, delete BootstrapVm, "
+    "delete 19 RenderedAsset, update HostProvisioning, update Machines, update NetworkPreflight, "
+    "update ProvisionerPreflight, update VipHandoff",
 }
 """By stack: the changes to its resources in phase production."""
 BOOTED_BY = " s: booted by "
@@ -283,6 +284,18 @@ class Rehearsal:
             site.stop_provisioner_services()
             self.proofs.answers_without_provisioner()
             self.provisioner.start_services()
+
+    def mistaken_destroy_is_refused(self) -> None:
+        """Prove that `pulumi destroy` deletes nothing unless the stack is `destroyable`."""
+        with self.report.step("pulumi destroy by mistake"):
+            self.stack.configure(destroyable=False)
+            self.stack.run("up", "--yes", "--skip-preview")
+            before = self.stack.resources()
+            self.stack.try_run("destroy", "--yes", "--skip-preview")
+            deleted = before - self.stack.resources()
+            self.report.prove("resources that a destroy by mistake deleted", wanted=0, seen=deleted)
+            self.stack.configure(destroyable=True)
+            self.stack.run("up", "--yes", "--skip-preview")
 
     def destroy(self) -> None:
         """Destroy the stack, and prove that settings and volumes are as before."""

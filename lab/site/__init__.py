@@ -14,7 +14,21 @@ from base.clock import SYSTEM_CLOCK, Wait
 from base.lock import locked
 from boot_media.base_image import base_path
 from lab.inventory import Site
-from lab.paths import BMC_POOL, CONSOLE, DISKS, DNS, LIBVIRT_URI, LOCK, LOG, NAMESPACE, PID, POOL, ROOT, STACK_UP
+from lab.paths import (
+    BMC_POOL,
+    CONSOLE,
+    DISKS,
+    DNS,
+    LIBVIRT_URI,
+    LOCK,
+    LOG,
+    NAMESPACE,
+    PID,
+    POOL,
+    RESERVED,
+    ROOT,
+    STACK_UP,
+)
 from lab.shell import LabError, run
 from lab.site import balancer, bmc, chronyd, libvirtd, network, provisioning
 from lab.site.console import console_tail
@@ -26,6 +40,8 @@ __all__ = [
     "console_tail",
     "down",
     "exec_command",
+    "refuse_another",
+    "reserved",
     "stop_provisioner_services",
     "up",
 ]
@@ -89,8 +105,7 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
     """
     start, stack = time.monotonic(), site.twin.stack
     with _site_locked():
-        if network.namespace_exists() and (other := _stack_up()) != stack:
-            raise LabError(f"the lab has the twin of {other}. Fix: run `python -m lab down` first")
+        refuse_another(stack)
         if not network.namespace_exists():
             # On the first run, or after a reboot: the folders belong to servers that no longer exist.
             _stop_daemons()
@@ -121,6 +136,28 @@ def down(report: Report) -> None:
         network.remove_network()
         _remove_state()
     report(f"lab: down after {time.monotonic() - start:.1f} s; logs are in {LOG}")
+
+
+def refuse_another(stack: str) -> None:
+    """Refuse a stack while the twin of another one is up, which may have been kept on purpose.
+
+    Raises:
+        LabError: It is.
+    """
+    if network.namespace_exists() and (other := _stack_up()) != stack:
+        fix = f"run `{sys.executable} -m lab down`, which removes its machines, then run this again"
+        raise LabError(f"the lab has the twin of {other}. Fix: when nobody needs it, {fix}")
+
+
+@contextmanager
+def reserved() -> Iterator[None]:
+    """Reserve the lab for this process, so that no other rehearsal, `up` or `down` touches its machines meanwhile.
+
+    Raises:
+        LabError: This process is not root, or another one has reserved it.
+    """
+    with _locked(RESERVED, "another rehearsal, or `python -m lab`, has the lab"):
+        yield
 
 
 def status() -> SiteStatus:
@@ -201,9 +238,15 @@ def _site_locked() -> Iterator[None]:
     Raises:
         LabError: This process is not root, or another process has the lock.
     """
+    with _locked(LOCK, "another `python -m lab` is changing the lab"):
+        yield
+
+
+@contextmanager
+def _locked(lock: Path, taken: str) -> Iterator[None]:
     if os.geteuid() != 0:
         raise LabError("not root; the lab makes namespaces and virtual machines. Fix: run it as root")
-    with locked(LOCK, Wait(SYSTEM_CLOCK, 0)) as is_locked:
+    with locked(lock, Wait(SYSTEM_CLOCK, 0)) as is_locked:
         if not is_locked:
-            raise LabError("another `python -m lab` is changing the lab. Fix: wait for it to end")
+            raise LabError(f"{taken}. Fix: wait for it to end")
         yield

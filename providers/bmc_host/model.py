@@ -32,6 +32,11 @@ class BmcHostSpec(Spec):
     spare: bool = False
     """If true, each update and refresh only records the host again; nothing on it is ever changed."""
 
+    def asks_since(self, old: Self) -> bool:
+        """Return whether an update from `old` asks the BMC; changed protection, or a moved login, does not."""
+        before = self.changed(protected=old.protected, bmc=self.bmc.changed(login=old.bmc.login))
+        return self == old or before != old
+
     @classmethod
     def of(cls, plan: "ClusterPlan", host: "PlannedHost") -> Self:
         """Build the spec of one host of a plan."""
@@ -42,7 +47,7 @@ class BmcHostSpec(Spec):
             password=host.bmc.password,
             consent="" if spare else options.consent[host.name],
             deadline_s=options.deadlines.bmc_s,
-            protected=options.protects_servers and not spare,
+            protected=options.protects_cluster and not spare,
             running=options.import_production and not spare,
             spare=spare,
         )

@@ -53,7 +53,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             return usable(identity), _outs(engine, identity, found)
 
     def _update(self, old: BmcHostSpec, outs: BmcHostOuts, new: BmcHostSpec) -> BmcHostOuts:
-        if new.protected != old.protected and new.changed(protected=old.protected) == old:
+        if not new.asks_since(old):
             return outs
         with _engine(new, outs.identity) as engine:
             if new.spare:
@@ -62,7 +62,9 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 plugin.notes(new.urn)(f"replaces {named(outs.identity)}, which is left as it is")
                 identity, found = replace(engine, recorded=None).take_over()
             else:
-                identity, found = engine.identify(), outs.found
+                # A part of the state was lost: without the record of its installation, it must not be installed.
+                imported = new.running and not old.running
+                identity, found = engine.record()[0] if imported else engine.identify(), outs.found
                 if new.bmc.boot_mode != old.bmc.boot_mode:
                     found = engine.with_secure_boot(found)
             return _outs(engine, identity, found)

@@ -153,10 +153,10 @@ def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostP
 
 
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:
-    """Yield a line on the hosts whose disks an update wipes, and one on those that a changed ISO does not reach."""
+    """Yield a line on the hosts whose disks an update will wipe, and one on those that no changed ISO reaches."""
     plan = InstallationPlan.of(old, outs, new)
     if plan.reinstall:
-        yield f"reinstalled, disk wiped, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"
+        yield f"will be wiped and installed again, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"
     if plan.untouched and plan.changes_iso:
         yield f"installed already, and not touched by this change: {', '.join(sorted(plan.untouched))}"
 

@@ -73,7 +73,7 @@ class MachinesSpec(Spec):
         """Return the hosts that are new, or whose BMC may now be that of another machine."""
 
         def way_to(spec: MachinesSpec, host: str) -> tuple[object, ...]:
-            return spec.access(host), spec.passwords.get(host), spec.hosts[host].consent
+            return spec.access(host).without_place, spec.passwords.get(host), spec.hosts[host].consent
 
         return tuple(host for host in self.hosts if host not in old.hosts or way_to(self, host) != way_to(old, host))
 

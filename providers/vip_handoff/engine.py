@@ -46,9 +46,9 @@ def input_faults(old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fa
         yield from fixed(f"{bare}.apiVIPs", ", ".join(old.vips), ", ".join(new.vips), NODES)
         yield from fixed(f"{bare}.loadBalancer.type", _kind(old.balancer), _kind(new.balancer), NODES)
     elif not new.import_production:
-        what = "the stack is empty, or has a cluster of another metadata.name"
+        what = "the stack is empty, has a cluster of another metadata.name, or has lost a part of its state"
         fix = "start an empty stack with phase bootstrap; write a changed name as it was; set import_production"
-        yield Fault("phase", what, f"{fix} if the state was lost")
+        yield Fault("phase", what, f"{fix} if the cluster runs, and its state was lost (docs/how-to/recover.md)")
 
 
 def _kind(balancer: Balancer) -> str:

@@ -278,7 +278,7 @@ def _declared(plan: ClusterPlan) -> Iterator[_Declared]:
     for host in plan.hosts:
         parent = "servers" if isinstance(host, Server) else "spares"
         hosts.append(("BmcHost", parent, host.name))
-        protect = parent == "servers" and plan.options.protects_servers
+        protect = parent == "servers" and plan.options.protects_cluster
         yield _Declared(hosts[-1], BmcHostProvider(), BmcHostSpec.of(plan, host), (machines,), protect)
     rendered, before = render(plan), tuple(hosts)
     for role in Role if plan.options.phase is Phase.PRODUCTION else (Role.CONTROL_PLANE,):

@@ -27,7 +27,7 @@ class FakeSite:
     wildcard: tuple[str, ...] = ()
     """The records that DNS has for every other name."""
     sources: dict[str, str] = field(default_factory=lambda: dict.fromkeys(BMCS, "172.22.0.2"))
-    elsewhere: str = ""
+    elsewhere: str = "by no route"
     """The address of this machine towards every other host."""
     volumes: list[str] | None = field(default_factory=lambda: ["coreos-qemu.qcow2"])
     """None: libvirt does not answer."""

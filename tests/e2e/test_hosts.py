@@ -289,7 +289,7 @@ def test_reinstall_wipes_the_named_host_alone_and_once(project: Project, bmc: Em
     assert bmc.requests[asked:] == []
 
     project.site["reinstall"] = {"okd-master-0": again}
-    note = "reinstalled, disk wiped, as `reinstall` requests: okd-master-0"
+    note = "will be wiped and installed again, as `reinstall` requests: okd-master-0"
     assert note in project.pulumi("preview")
     assert bmc.requests[asked:] == []
     for _ in range(2):  # a line that stays has no further effect

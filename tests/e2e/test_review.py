@@ -442,7 +442,7 @@ def test_the_command_makes_the_preview_that_it_reviews(stacks: dict[str, Project
 def test_a_plain_preview_names_on_stdout_the_disk_that_it_wipes(stacks: dict[str, Project], tmp_path: Path) -> None:
     project = stacks["bootstrap"].copy(tmp_path / "wiped")
     project.set(reinstall=REINSTALL)
-    assert "reinstalled, disk wiped, as `reinstall` requests: okd-master-0" in project.pulumi("preview")
+    assert "will be wiped and installed again, as `reinstall` requests: okd-master-0" in project.pulumi("preview")
 
 
 def test_the_state_stores_the_secrets_encrypted(stacks: dict[str, Project]) -> None:

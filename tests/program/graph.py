@@ -20,6 +20,7 @@ from pulumi.runtime.sync_await import _sync_await
 from cluster.known_options import SECRETS
 from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
+from providers.destroy_guard.provider import DestroyGuardProvider
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.machines.provider import MachinesProvider
 from providers.network_preflight.provider import NetworkPreflightProvider
@@ -42,6 +43,7 @@ PROVIDERS: dict[str, type[ResourceProvider]] = {
     "HostProvisioning": HostProvisioningProvider,
     "VipHeld": VipHeldProvider,
     "OkdInstalled": OkdInstalledProvider,
+    "DestroyGuard": DestroyGuardProvider,
 }
 
 STACK_TYPE = "pulumi:pulumi:Stack"

@@ -7,7 +7,8 @@ import pytest
 import yaml
 
 from assets.services import PULL_SECRET_OF_BOOTSTRAP
-from testing import plans
+from components.cluster import Cluster, ClusterArgs
+from testing import clusters, plans
 from testing.checkout import ROOT
 from testing.golden import accepted_tree
 from testing.install_configs import arm64
@@ -16,7 +17,7 @@ from tests.program.graph import Declared, Graph, run
 MASTERS, WORKERS = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
 CONTROL_PLANE = {"okd-okd-master-0", "okd-okd-master-1", "okd-okd-master-2"}
 COMPUTE = {"okd-okd-worker-0", "okd-okd-worker-1"}
-VM, HANDOFF, INGRESS = "okd-bootstrap", "okd-api", "okd-ingress"
+VM, HANDOFF, INGRESS, GUARD = "okd-bootstrap", "okd-api", "okd-ingress", "okd-destroy-guard"
 PREFLIGHT, MACHINES, NETWORK = "okd-preflight", "okd-machines", "okd-network"
 INSTALL_MASTERS, INSTALL_WORKERS = "okd-control-plane", "okd-compute"
 PASSWORD = "rehearsal-only"
@@ -85,7 +86,7 @@ def test_every_rendered_file_is_declared_once_with_its_golden_content(
 def test_phase_production_drops_the_bootstrap_and_adds_compute(bootstrap: Graph, production: Graph) -> None:
     gone = bootstrap.resources.keys() - production.resources.keys()
     assert gone == {VM} | {name for name in assets(bootstrap) if name.startswith("okd-bootstrap-")}
-    assert production.resources.keys() - bootstrap.resources.keys() == {INSTALL_WORKERS, INGRESS}
+    assert production.resources.keys() - bootstrap.resources.keys() == {INSTALL_WORKERS, INGRESS, GUARD}
 
 
 def test_only_the_phase_differs_between_the_phases(bootstrap: Graph, production: Graph) -> None:
@@ -247,7 +248,7 @@ def test_no_input_holds_a_path_of_this_machine(graphs: dict[str, Graph], phase: 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
 def test_the_urn_input_is_the_resources_own_urn(graphs: dict[str, Graph], phase: str) -> None:
     knowing = [each for each in graphs[phase].resources.values() if each.kind != "RenderedAsset"]
-    assert len(knowing) == {"bootstrap": 11, "production": 12}[phase]
+    assert len(knowing) == {"bootstrap": 11, "production": 13}[phase]
     for each in knowing:
         assert each.inputs["urn"] == each.urn
     hosts = {each.inputs["host"]: each.urn for each in graphs[phase].of("BmcHost")}
@@ -343,17 +344,27 @@ def protected(graph: Graph) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    ("changes", "names"),
-    [
-        pytest.param({"phase": "production", "destroyable": False}, CONTROL_PLANE | COMPUTE, id="production"),
-        pytest.param({"phase": "production", "destroyable": True}, set(), id="production-destroyable"),
-        pytest.param({"phase": "bootstrap", "destroyable": False}, set(), id="bootstrap"),
-    ],
+    "changes", [{"phase": "production", "destroyable": True}, {"phase": "bootstrap", "destroyable": False}], ids=str
 )
-def test_hosts_are_protected_in_production_unless_destroyable(
-    bootstrap: Graph, changes: dict[str, Any], names: set[str]
-) -> None:
-    assert protected(run(bootstrap, **changes)) == names
+def test_a_cluster_can_be_destroyed_before_production(bootstrap: Graph, changes: dict[str, Any]) -> None:
+    graph = run(bootstrap, **changes)
+    assert protected(graph) == set()
+    assert not any(each.inputs["protected"] for each in (*graph.of("BmcHost"), *graph.of("DestroyGuard")))
+
+
+@pytest.mark.parametrize("name", clusters.VARIANTS)
+def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> None:
+    """Issue 40, 3. What an `up` may have to delete is not protected: the guard depends on it."""
+    plan = clusters.plan(name, phase="production", import_production=True, destroyable=False, wait="install")
+
+    def program() -> None:
+        Cluster(plan.name, ClusterArgs(plan))
+
+    graph = run(program=program)
+    guard = graph.one("DestroyGuard")
+    assert graph.long_after(guard) | {guard.name} == graph.resources.keys()
+    spares = {f"{plan.name}-{spare.name}" for spare in plan.spares}
+    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | {f"{plan.name}-okd"}
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:

@@ -119,6 +119,13 @@ def test_the_libvirt_objects_outlive_the_vm(bootstrap: Graph, production: Graph)
         assert production.resources[name].inputs == bootstrap.resources[name].inputs
 
 
+def test_libvirt_objects_stay_deletable_and_a_destroy_stops_before_them(bootstrap: Graph) -> None:
+    """Issue 40, 3: another image replaces the volume in production; the guard depends on it, so no destroy does."""
+    graph = run(bootstrap, **managed(), phase="production", destroyable=False)
+    assert not [name for name in LIBVIRT if graph.resources[name].protect]
+    assert graph.after(graph.one("DestroyGuard")) >= LIBVIRT
+
+
 def test_another_image_is_another_volume(bootstrap: Graph) -> None:
     changed = run(bootstrap, **managed("fedcba987654" + "0" * 52))
     assert changed.resources.keys() ^ bootstrap.resources.keys() == {VOLUME, "okd-base-fedcba987654.qcow2"}

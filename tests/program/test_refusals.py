@@ -65,9 +65,9 @@ def test_a_return_to_bootstrap_is_refused_by_a_check() -> None:
 def test_production_on_an_empty_stack_is_refused_by_a_check() -> None:
     (refused,) = run(phase="production").refused
     assert refused == (
-        f"{HANDOFF}: phase: the stack is empty, or has a cluster of another metadata.name. "
-        "Fix: start an empty stack with phase bootstrap; write a changed name as it was; "
-        "set import_production if the state was lost"
+        f"{HANDOFF}: phase: the stack is empty, has a cluster of another metadata.name, or has lost a part of its "
+        "state. Fix: start an empty stack with phase bootstrap; write a changed name as it was; "
+        "set import_production if the cluster runs, and its state was lost (docs/how-to/recover.md)"
     )
 
 

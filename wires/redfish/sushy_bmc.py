@@ -60,7 +60,7 @@ class SushyBmc:
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
         refused_login = REFUSED_STATE_LOGIN if from_state else REFUSED_LOGIN
-        self._refusals = Refusals(self.url, limits, self._http.adapter, refused_login)
+        self._refusals = Refusals(self.url, limits, self._http.adapter, refused_login, access.login)
         self._seen: Any = None
         self._managers_seen: list[Any] = []
         self._quirks_seen: Quirks | None = None

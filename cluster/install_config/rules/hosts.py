@@ -78,7 +78,10 @@ def _credentials(config: InstallConfig) -> Iterator[Fault]:
             continue
         for key, text in (("username", host.bmc.username), ("password", host.bmc.password.get_secret_value())):
             if not text:
-                yield Fault(f"{where}.bmc.{key}", "missing", "write that of the BMC's login")
+                path = f'["{host.name}"]' if "." in host.name else f".{host.name}"
+                command = f"pulumi config set --secret --path 'bmc_credentials{path}.{key}'"
+                fix = f"write that of the BMC's login; or give it to the stack: `{command}`"
+                yield Fault(f"{where}.bmc.{key}", "missing", fix)
 
 
 def _bmc_addresses(config: InstallConfig) -> Iterator[Fault]:

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Run COMMAND with libvirt's folders, and the user that its QEMU driver requires, bound from STATE, since these paths are
-# compiled into libvirtd. A separate mount namespace leaves the machine's own folders untouched.
+# compiled into libvirtd, and with an empty /run: the machine's own libvirtd may hold /run/libvirtd.pid. A separate mount
+# namespace leaves the machine's own folders untouched.
 # USAGE: unshare --mount --propagation private private-mounts.sh STATE CACHE COMMAND...
 set -euo pipefail
 state=${1:?STATE} cache=${2:?CACHE}
@@ -9,6 +10,7 @@ bind() {
     mkdir -p "$2"
     mount --bind "$1" "$2"
 }
+mount -t tmpfs -o mode=755 run /run
 bind "$state/etc" /etc/libvirt
 bind "$state/lib" /var/lib/libvirt
 bind "$state/run" /run/libvirt

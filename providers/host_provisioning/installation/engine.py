@@ -52,7 +52,7 @@ FROM_OFF = "switch the server off, and run `pulumi up` again"
 """Begins an installation again where the BMC does not show it: a server that is On is taken for an installed one."""
 LOST = f"{FROM_OFF}, which inserts the ISO again; if the BMC drops it each time, update the BMC's firmware"
 ADOPTED = ""
-ADOPTING = "adopting, as it runs from its disk"
+ADOPTING, FIRST_BOOT = "adopting, as it runs from its disk", "booting from disk"
 INSTALLED, WAS_UP = "installed", "adopted"
 """The last step of a host that was installed, and of one that ran already."""
 
@@ -182,7 +182,7 @@ class Installation:
         else:
             yield from self._install(steps, power, media)
         yield from self._boot_from_disk(steps)
-        self._enter("booting from disk")
+        self._enter(FIRST_BOOT)
         yield from self._wait_until_up(steps)
 
     def _finish_interrupted(self, steps: Steps) -> Generator[float, None, bool]:
@@ -370,9 +370,12 @@ class Installation:
         what = f"{self._missing}; {fault.what}" if self._missing else fault.what
         text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
         fix = fault.fix or TOO_LATE
+        # The next `up` finds the server in the same state, On with an empty drive, and can only wait for it.
+        wipes = "switch it off, then run `pulumi up` again, which wipes and installs it"
         if self._step == ADOPTING:
-            wipes = "switch it off, then run `pulumi up` again, which wipes and installs it"
             fix = f"look at the server's console; if it does not run this cluster, {wipes}"
+        elif self._step == FIRST_BOOT:
+            fix = f"{TOO_LATE}, which waits for it; if its first boot has failed, {wipes}"
         return BmcTimeoutError(text, where=self.adapters.bmc.url, fix=fix)
 
     def _enter(self, step: str) -> None:

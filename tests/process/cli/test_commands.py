@@ -33,6 +33,7 @@ def written(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
 PROCESSES = {
     "new-site": ("stacks",),
     "init": ("new", "--install-config", "none.yaml"),
+    "move-secrets": ("none",),
     "payload": ("none",),
     "payload-config": (GOOD,),
     "check": (GOOD, "none.yaml"),

@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -93,7 +92,14 @@ def expanded(text: str) -> str:
 def site(tmp_path: Path) -> Site:
     repository, programs = tmp_path / "repository", tmp_path / "bin"
     (repository / "stacks" / "prod").mkdir(parents=True)
-    shutil.copy2(plans.INSTALL_CONFIG, repository / "stacks" / "prod")
+    config = plans.install_config()
+    config["pullSecret"], logins = "", {}
+    for host in config["platform"]["baremetal"]["hosts"]:
+        host["bmc"].update(username="", password="")
+        logins[host["name"]] = {"username": "admin", "password": {"secure": "cipher"}}
+    (repository / "stacks" / "prod" / "install-config.yaml").write_text(plans.written(config))
+    options = {"okd-baremetal:pull_secret": {"secure": "cipher"}, "okd-baremetal:bmc_credentials": logins}
+    (repository / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": options}))
     programs.mkdir()
     for name, script in STANDINS.items():
         (programs / name).write_text(f"#!/bin/sh\n{script}\n")

@@ -1,5 +1,6 @@
 """A stack's file, read without Pulumi."""
 
+import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
@@ -12,7 +13,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 from pydantic.fields import FieldInfo
 
 from base.errors import ConfigError
-from base.shapes import shape_faults
+from base.shapes import _WORDS, shape_faults
 from cluster.options import TEXTS, BaseImage, Options, Trust, read_stack_file
 from testing import plans
 from testing.checkout import ROOT
@@ -106,7 +107,7 @@ def test_a_fingerprint_is_read_as_it_is_printed(written: str) -> None:
         pytest.param(
             {"ca": "a PEM", "sha256": "ab" * 32}, "both ca and sha256. Fix: write either ca or sha256", id="both"
         ),
-        pytest.param({"sha256": "ab" * 20}, "String should match pattern", id="sha1"),
+        pytest.param({"sha256": "ab" * 20}, "a SHA-256 of 64 hex digits is wanted", id="sha1"),
         pytest.param({"sha512": "ab" * 64}, "unknown key. Fix: write sha256, or remove it", id="another-digest"),
     ],
 )
@@ -116,6 +117,28 @@ def test_bmc_trust_needs_exactly_one_of_ca_and_sha256(trust: dict[str, str], lin
     (fault,) = shape_faults(caught.value, Options)
     assert fault.where.startswith("bmc_trust.m0")
     assert str(replace(fault, where="")).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("option", "fix"),
+    [("payload", "add it, with bootstrap, master, worker"), ("media", "add it, with some of address, base_iso, ")],
+)
+def test_a_missing_section_is_told_with_the_names_in_it(option: str, fix: str) -> None:
+    """Case 16 of issue 40."""
+    options = plans.options()
+    del options[option]
+    with pytest.raises(ValidationError) as caught:
+        Options.model_validate(options)
+    (fault,) = shape_faults(caught.value, Options)
+    assert (fault.where, fault.what) == (option, "Field required")
+    assert fault.fix.startswith(fix)
+
+
+def test_no_message_shows_a_regular_expression() -> None:
+    """Case 16 of issue 40: every pattern of an option has words."""
+    patterns = set(re.findall(r'"pattern": "((?:[^"\\]|\\.)*)"', json.dumps(Options.model_json_schema())))
+    assert len(patterns) >= 6
+    assert {json.loads(f'"{pattern}"') for pattern in patterns} <= {*_WORDS}
 
 
 IMAGE = "registry.example.com/okd/release"
@@ -134,7 +157,7 @@ IMAGE = "registry.example.com/okd/release"
             "incomplete or mixed: keepalived and coredns. Fix: write only release, or",
             id="two-of-three",
         ),
-        pytest.param({"release": f"{IMAGE}:4.21"}, "String should match pattern", id="release-by-tag"),
+        pytest.param({"release": f"{IMAGE}:4.21"}, "an image by its digest, <name>@sha256:<", id="release-by-tag"),
     ],
 )
 def test_images_are_those_of_a_release_by_digest_or_all_three(images: dict[str, str], line: str) -> None:

@@ -23,6 +23,9 @@ def host(*interfaces: str) -> PlannedHost:
 
 BOND = "name: bond0, type: bond, link-aggregation: {mode: active-backup, port: [eno1, eno2]}"
 VLAN = "name: bond0.120, type: vlan, vlan: {base-iface: bond0, id: 120}"
+ON_CARD = "name: br0, type: linux-bridge, bridge: {port: [{name: eno1}]}"
+ON_VLAN = "name: br0, type: linux-bridge, bridge: {options: {stp: {enabled: false}}, port: [{name: bond0.120}]}"
+ON_BRIDGE = "name: br0.120, type: vlan, vlan: {base-iface: br0, id: 120}"
 
 
 PLAN = plans.plan()
@@ -67,9 +70,19 @@ def test_a_boot_mac_that_no_interface_can_have_is_that_of_one_more_card() -> Non
     assert nics_of(host(other), PLAN) == cards
 
 
-def test_what_a_vlan_is_on_is_a_card() -> None:
-    vlan = "name: eno1.7, type: vlan, vlan: {base-iface: eno1, id: 7}"
-    assert nics_of(host(vlan), PLAN) == (Nic(BOOT, "eno1", "baremetal"),)
+@pytest.mark.parametrize(
+    "upper", ["name: eno1.7, type: vlan, vlan: {base-iface: eno1, id: 7}", ON_CARD], ids=["vlan", "bridge"]
+)
+def test_what_a_vlan_or_a_bridge_is_on_is_a_card(upper: str) -> None:
+    """Issue 40, 14."""
+    assert nics_of(host(upper), PLAN) == (Nic(BOOT, "eno1", "baremetal"),)
+
+
+@pytest.mark.parametrize("address", [DHCP, STATIC], ids=["dhcp", "static"])
+def test_a_bridge_on_a_vlan_has_its_cards_on_the_trunk(address: str) -> None:
+    """Issue 40, 14."""
+    cards = nics_of(host(f"{ON_VLAN}, {address}", VLAN, BOND), PLAN)
+    assert [(card.name, card.bridge) for card in cards] == [("eno1", "trunk"), ("eno2", "trunk")]
 
 
 @pytest.mark.parametrize(
@@ -122,6 +135,9 @@ def test_only_the_first_card_is_on_the_provisioning_network(
             [f"name: eno1, type: ethernet, {DHCP}", f"name: eno2, type: ethernet, {STATIC}"], "eno2", id="static"
         ),
         pytest.param(["name: eno0, type: ethernet", BOND, f"{VLAN}, {DHCP}"], "eno1", id="vlan-on-a-bond"),
+        pytest.param(
+            ["name: eno0, type: ethernet", BOND, VLAN, f"{ON_VLAN}, {STATIC}"], "eno1", id="bridge-on-a-vlan"
+        ),
         pytest.param([f"name: ens1, type: ethernet, mac-address: '{BOOT}', {DHCP}", BOND], "eno1", id="no-address"),
         pytest.param(
             [f"name: bond1, type: bond, link-aggregation: {{mode: active-backup, port: []}}, {DHCP}"],
@@ -149,6 +165,10 @@ def test_without_a_provisioning_network_a_server_is_known_by_its_boot_mac() -> N
             [f"{VLAN}, {DHCP}", f"name: eno1, type: ethernet, {STATIC}"], None, id="address-on-the-card-itself"
         ),
         pytest.param([f"{VLAN}, {DHCP}", f"{BOND}, {DHCP}"], None, id="both-ask"),
+        pytest.param([f"{ON_CARD}, {STATIC}"], None, id="bridge"),
+        pytest.param([f"{ON_VLAN}, {STATIC}", VLAN, BOND], 120, id="bridge-on-the-vlan"),
+        pytest.param([ON_CARD, f"{ON_BRIDGE}, {DHCP}"], 120, id="vlan-on-the-bridge"),
+        pytest.param([f"{ON_VLAN}, {DHCP}", VLAN, f"{BOND}, {DHCP}"], None, id="bridge-and-bond-ask"),
         pytest.param([f"{VLAN}, ipv6: {{enabled: true, autoconf: true}}"], 120, id="router"),
         pytest.param([BOND, f"{VLAN}, ipv4: {{enabled: false, dhcp: true}}"], None, id="no-interface-asks"),
     ],
@@ -164,6 +184,11 @@ def test_a_servers_frames_have_the_tag_of_the_vlan_that_its_address_is_on(
     [
         (BOND, []),
         (VLAN, []),
+        (ON_VLAN, []),
+        (
+            "name: br0, type: linux-bridge, bridge: {port: [{name: eno1}, {name: eno2}]}",
+            ["linux-bridge of several ports: eno1, eno2"],
+        ),
         ("name: br-ex, type: ovs-bridge", ["ovs-bridge"]),
         ("name: bond0, type: bond, link-aggregation: {mode: broadcast, port: [eno1]}", ["bond of mode broadcast"]),
         ("name: v, type: vlan, vlan: {base-iface: eno1, id: 7, protocol: 802.1ad}", ["vlan of protocol 802.1ad"]),
@@ -173,6 +198,8 @@ def test_a_setting_that_the_lab_cannot_emulate_is_named(interface: str, settings
     assert not_emulated(host(interface).network_config) == settings
 
 
-def test_a_vlan_on_a_vlan_is_named() -> None:
-    inner = "name: bond0.120.7, type: vlan, vlan: {base-iface: bond0.120, id: 7}"
-    assert not_emulated(host(VLAN, inner).network_config) == ["vlan on the VLAN bond0.120"]
+@pytest.mark.parametrize("between", [[], [ON_VLAN]], ids=["directly", "over-a-bridge"])
+def test_a_vlan_on_a_vlan_is_named(between: list[str]) -> None:
+    base = "br0" if between else "bond0.120"
+    outer = f"name: outer, type: vlan, vlan: {{base-iface: {base}, id: 7}}"
+    assert not_emulated(host(VLAN, *between, outer).network_config) == ["vlan on the VLAN bond0.120"]

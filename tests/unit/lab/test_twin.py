@@ -1,16 +1,26 @@
 """The twin of a stack: what stays, and what is the lab's."""
 
+from ipaddress import ip_network
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 import yaml
+from hypothesis import Phase, given, settings
+from hypothesis import strategies as st
 
-from lab.inventory import STACKS
+from cluster.plan.address_table.uses import SITE, Use
+from cluster.values.address import Address
+from lab.inventory import STACKS, load_site
 from lab.twin import Twin, make_twin
+from testing import install_configs, plans
 from testing.clusters import as_stack, nmstate
-from testing.install_configs import all_of_arm64
+from testing.install_configs import all_of_arm64, bare
+from tests.unit.cluster.plan.address_table.complete import Cluster, cluster
 
+MACHINES = ip_network("10.0.0.0/16")
+"""The machine network of `cluster`."""
 SECRETS = ("hunter2", "c2VjcmV0")
 
 
@@ -71,6 +81,64 @@ def test_missing_addresses_are_made_up_and_said(tmp_path: Path) -> None:
     twin = a_stack(tmp_path, node_addresses=named)
     assert twin.options["node_addresses"]["worker-0"] == ["192.0.2.1"]
     assert "node_addresses.worker-0 is missing: the twin has 192.0.2.1" in twin.differences
+
+
+def as_files(folder: Path, inputs: Cluster) -> Path:
+    (folder / "site").mkdir()
+    (folder / "site" / "install-config.yaml").write_text(plans.written(inputs.config))
+    config = {f"okd-baremetal:{name}": value for name, value in inputs.options.items()}
+    (folder / "Pulumi.site.yaml").write_text(yaml.safe_dump({"config": config}))
+    return folder
+
+
+def move_to_lowest(inputs: Cluster, order: st.DataObject) -> set[Address]:
+    """Move all that is on the machine network to its lowest addresses, in any order; return those of no machine."""
+    vips = {Use.API_VIP, Use.INGRESS_VIP}
+    moved = {*SITE, *vips, Use.SERVER, Use.BOOTSTRAP}
+    rows = [row for row in inputs.rows() if row.use in moved and "provisioning" not in row.path]
+    lowest = [address for _, address in zip(rows, MACHINES.hosts(), strict=False)]
+    for row, address in zip(rows, order.draw(st.permutations(lowest)), strict=True):
+        inputs.replace(row, str(address))
+    return {row.value for row in inputs.rows() if row.use in {*SITE, *vips} and isinstance(row.value, Address)}
+
+
+@settings(phases=(Phase.generate,))  # a failing example is small enough
+@given(
+    data=st.data(),
+    managed=st.booleans(),
+    dhcp=st.sets(st.integers(0, 4)),
+    bootstrap_by_dhcp=st.booleans(),
+    named_bmcs=st.sets(st.integers(0, 4)),
+)
+def test_no_made_up_address_is_one_that_the_files_name(
+    data: st.DataObject,
+    managed: bool,
+    dhcp: set[int],
+    bootstrap_by_dhcp: bool,
+    named_bmcs: set[int],
+) -> None:
+    """Issue 40, 1: gateways, DNS and time servers on the lowest addresses, and hosts by DHCP."""
+    inputs = cluster(managed=managed)
+    for number in dhcp:
+        del install_configs.host(inputs.config, number)["networkConfig"]
+    for key in ("IP", "Gateway", "DNS") if bootstrap_by_dhcp else ():
+        del bare(inputs.config)[f"bootstrapExternalStatic{key}"]
+    for number in named_bmcs:
+        install_configs.host(inputs.config, number)["bmc"]["address"] = (
+            f"redfish-virtualmedia://bmc-{number}.lab.test"
+        )
+    inputs.options["media"] = {"url": "http://10.1.0.17/isos"}
+    named = move_to_lowest(inputs, data)
+    with TemporaryDirectory() as folder:
+        site = load_site("site", as_files(Path(folder), inputs))
+    machines = {address for machine in (site.plan.bootstrap, *site.plan.servers) for address in machine.addresses}
+    services = {row.value for row in inputs.rows() if row.use in (Use.GATEWAY, Use.DNS, Use.NTP)}
+    provisioner = {own.ip for own in site.provisioners} - services
+    bmcs = {site.bmcs[plans.HOSTS[number]].address for number in named_bmcs}
+    made_up = [*machines, *provisioner, *bmcs, site.plan.media.address]
+    assert (len(machines), len(bmcs)) == (6, len(named_bmcs))
+    assert named.isdisjoint(made_up)
+    assert len({*made_up}) == len(made_up)
 
 
 def test_each_server_boots_as_its_install_config_says() -> None:

@@ -44,8 +44,8 @@ def test_an_equal_change_of_several_resources_is_one_row() -> None:
 
 
 def test_a_secret_that_changes_is_a_row_without_values() -> None:
-    host, login = plans.HOSTS[0], {"username": "admin", "password": "another"}
-    before, after = plans.plan(), plans.plan(bmc_credentials={host: login})
+    host, logins = plans.HOSTS[0], ({"username": "admin", "password": text} for text in ("one", "another"))
+    before, after = (plans.plan(bmc_credentials={host: login}) for login in logins)
     found = step("update", "okd-a", bmc_host(before, host), bmc_host(after, host))
     assert input_changes(read_preview(preview(found), "")) == [InputChange("password", SECRET, SECRET, ("okd-a",))]
 

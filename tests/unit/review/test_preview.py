@@ -115,5 +115,31 @@ def test_a_preview_that_failed_is_refused_with_its_lines() -> None:
     ]
 
 
+# As pulumi/pulumi v3.259 has them in pkg/resource/deploy: step.go and step_generator.go.
+DELETED = (
+    'error: resource "{0}" cannot be deleted\nbecause it is protected. To unprotect the resource, either remove the '
+    "`protect` flag from the resource in your Pulumi program and run `pulumi up`, or use the command:\n"
+    "`pulumi state unprotect '{0}'`\n"
+)
+REPLACED = (
+    'error: unable to replace resource "{0}"\nas it is currently marked for protection. To unprotect the resource, '
+    "remove the `protect` flag from the resource in your Pulumi program and run `pulumi up`\n"
+)
+
+
+@pytest.mark.parametrize("said", [DELETED, REPLACED], ids=["delete", "replace"])
+def test_pulumis_advice_to_unprotect_is_not_repeated(said: str) -> None:
+    """Issue 40, 10: in a comment on a pull request it read as advice of this program, and gave the server up."""
+    urn = step("delete", f"okd-{M1}", bmc_host(PLAN, M1), None)["urn"]
+    errors = [{"severity": "error", "message": said.format(urn)}]
+    with pytest.raises(ConfigError) as refused:
+        read_preview(preview(diagnostics=errors), "a.json")
+    assert str(refused.value) == (
+        f"a.json: the preview failed: BmcHost okd-{M1}: it would be deleted, but its cluster is in production and "
+        "not destroyable. Fix: undo the change that removes it; if it is to go, set destroyable to true in an update "
+        "before (docs/how-to/day-two.md)"
+    )
+
+
 def test_a_note_is_no_failure() -> None:
     assert read_preview(preview(diagnostics=[{"severity": "info", "message": "x"}]), "").steps == ()

@@ -226,6 +226,13 @@ def test_a_new_deadline_wipes_nothing_although_the_identity_is_not_known() -> No
     assert sentences(host, same) == ["No machine is changed.", f"Checks the BMC of {M0}."]
 
 
+def test_the_state_of_an_older_release_is_no_reason_to_ask_a_bmc() -> None:
+    """It has neither the place of the login, nor whether the server is protected."""
+    new = bmc_host(plans.plan(phase="production", destroyable=False), M0)
+    old = new.changed(protected=False, bmc=new.bmc.changed(login=""))
+    assert sentences(step("update", f"okd-{M0}", old, new)) == ["No machine is changed."]
+
+
 def test_a_server_that_becomes_a_spare_and_a_spare_that_becomes_a_server() -> None:
     name, server, spare = f"okd-{W1}", bmc_host(PLAN, W1), bmc_host(clusters.plan("spares"), W1)
     assert sentences(

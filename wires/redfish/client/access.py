@@ -33,11 +33,18 @@ class BmcAccess(Model):
     """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
     boot_mode: str = UEFI
     """How the server has to boot: UEFI, Legacy or UEFISecureBoot."""
+    login: str = ""
+    """Where username and password are written, for messages; empty in the state of an older release."""
 
     @property
     def boot_method(self) -> BootMethod:
         """How the server gets to its boot ISO."""
         return BootMethod.of(parse_redfish_url(self.address), self.boot_mode)
+
+    @property
+    def without_place(self) -> Self:
+        """The same access, without the place of its login: a login that was only moved is the same."""
+        return self.changed(login="")
 
     @classmethod
     def of(cls, options: "BmcOptions", host: "PlannedHost", *, ca: str) -> Self:
@@ -51,6 +58,7 @@ class BmcAccess(Model):
             verify=host.bmc.verify_tls or trust is not None,
             session=login is not None and login.session,
             boot_mode=LEGACY if host.boot_mode == "legacy" else host.boot_mode,
+            login=f"bmc_credentials.{host.name}" if login else f"the bmc of {host.name} in install-config.yaml",
         )
 
 

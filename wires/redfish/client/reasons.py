@@ -4,7 +4,10 @@ import re
 from dataclasses import dataclass
 from http import HTTPStatus
 
-LOGIN = "bmc_credentials.<host>, else bmc.username and bmc.password in install-config.yaml"
+LOGIN = "<login>"
+"""In a fix: where the login is written."""
+ANY_LOGIN = "bmc_credentials.<host>, else bmc.username and bmc.password in install-config.yaml"
+"""The places where it may be written."""
 ROLE = "give its account the role Administrator on the BMC's own pages"
 
 
@@ -14,7 +17,7 @@ class Reason:
 
     Args:
         what: The reason in words.
-        fix: What the operator can do.
+        fix: What the operator can do; `LOGIN` stands for the place of the login.
         source: Where this was read; empty if the standard has it.
         words: Pattern that what the BMC says must contain, in upper or lower case.
         status: The only status with which it counts; 0 for any.
@@ -27,6 +30,10 @@ class Reason:
     words: str = ""
     status: int = 0
     ends_login: bool = False
+
+    def fix_at(self, login: str) -> str:
+        """Return the fix, with the place where the login is written; if that is empty, with all that there are."""
+        return self.fix.replace(LOGIN, login or ANY_LOGIN)
 
 
 REFUSED_LOGIN = Reason(

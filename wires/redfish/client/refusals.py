@@ -56,6 +56,8 @@ class Refusals:
     """Holds the kind of the last request, and the secrets to mask."""
     refused_login: Reason = REFUSED_LOGIN
     """The reason of a refused login."""
+    login: str = ""
+    """Where the login is written; empty if that is not known."""
 
     def of(self, error: Exception, attempt: str, *, known: bool) -> BmcError:
         """Return the program's own error for `error`.
@@ -82,13 +84,13 @@ class Refusals:
         reason, words = reason_of(HTTPStatus.OK, said), self._clean(said)
         what = f"the BMC accepted the request, and its task ended as {task.failure}"
         what = f"{what} ({words})" if words else what
-        return BmcRefusedError(what, where=self.where, fix=reason.fix if reason else "")
+        return BmcRefusedError(what, where=self.where, fix=reason.fix_at(self.login) if reason else "")
 
     def _answered(self, error: sushy.exceptions.HTTPError, what: str, *, known: bool) -> BmcError:
         status, said = error.status_code, _words(error)
         reason, text, fix = reason_of(status, said, self.refused_login), self._clean(said), ""
         if reason:
-            what, fix = f"{what}, {reason.what}", reason.fix
+            what, fix = f"{what}, {reason.what}", reason.fix_at(self.login)
         what = f"{what} ({text})" if text else what
         if isinstance(error, sushy.exceptions.AccessError):
             kind = BmcAuthError if reason and reason.ends_login else BmcRefusedError

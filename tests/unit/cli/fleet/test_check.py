@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
+from testing import plans
 from testing.command_line import run
 from testing.install_configs import bare
 from tests.unit.cli.fleet.fleet_site import CLUSTERS, FLEET, Site
@@ -89,6 +90,23 @@ def test_the_suggested_vrid_resolves_the_clash(site: Site) -> None:
     assert "set vrids: {ingress: 1}" in run("fleet", "check", folder=site.folder).stdout
     site.options("north-b", vrids={"ingress": 1})
     assert run("fleet", "check", folder=site.folder).returncode == 0
+
+
+def test_secrets_that_the_stacks_have_may_be_missing(site: Site) -> None:
+    """Case 4 of issue 40."""
+
+    def change(config: dict[str, Any]) -> None:
+        config["pullSecret"] = ""
+        for host in bare(config)["hosts"]:
+            host["bmc"].update(username="", password="")
+
+    site.change(change, *CLUSTERS)
+    assert run("fleet", "check", folder=site.folder).returncode == 2
+    login = {"username": "admin", "password": {"secure": "cipher"}}
+    for cluster in CLUSTERS:
+        site.options(cluster, pull_secret={"secure": "cipher"}, bmc_credentials=dict.fromkeys(plans.HOSTS, login))
+    done = run("fleet", "check", folder=site.folder)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_a_stack_without_options_is_refused_after_the_verdicts(site: Site) -> None:

@@ -62,6 +62,108 @@ def test_an_address_of_two_uses_is_valid_but_not_installable(tmp_path: Path) -> 
     assert (done.returncode, done.stdout) == (3, f"{file}: {BARE}.additionalNTPServers[0]: {OURS}{line}\n")
 
 
+def static(
+    address: str, index: int = 0, prefix: int = 24, keys: dict[str, Any] | None = None
+) -> Callable[[dict[str, Any]], object]:
+    """Return the change that gives a host a static network, and `keys` in its `networkConfig`."""
+
+    def change(config: dict[str, Any]) -> None:
+        card = {
+            "name": "eno1",
+            "type": "ethernet",
+            "state": "up",
+            "mac-address": host(config, index)["bootMACAddress"],
+        }
+        ipv4 = {"enabled": True, "dhcp": False, "address": [{"ip": address, "prefix-length": prefix}]}
+        route = {"destination": "0.0.0.0/0", "next-hop-address": "192.168.111.1", "next-hop-interface": "eno1"}
+        network = {"interfaces": [{**card, "ipv4": ipv4}], "routes": {"config": [route]}}
+        dns = {"config": {"server": ["192.168.111.1"]}}
+        host(config, index)["networkConfig"] = {**network, "dns-resolver": dns, **(keys or {})}
+
+    return change
+
+
+def two_cards(config: dict[str, Any]) -> None:
+    """Give a host static addresses on two cards, of which only an option can choose one."""
+    static("192.168.111.31", keys={"routes": {}})(config)
+    cards = host(config)["networkConfig"]["interfaces"]
+    cards[0].pop("mac-address")
+    ipv4 = {"enabled": True, "dhcp": False, "address": [{"ip": "192.168.111.32", "prefix-length": 24}]}
+    cards.append({"name": "eno2", "type": "ethernet", "state": "up", "ipv4": ipv4})
+
+
+OF_HOST = f"{BARE}.hosts[0].networkConfig"
+OUTSIDE = (OF_HOST, "no IPv4 address: in its networkConfig, 10.9.9.9 is outside machineNetwork 192.168.111.0/24")
+
+
+@pytest.mark.parametrize(
+    ("change", "faults"),
+    [
+        pytest.param(static("192.168.111.31"), [], id="good"),
+        pytest.param(two_cards, [], id="an-option-chooses"),
+        pytest.param(
+            static("192.168.111.5"),
+            [(f"{OF_HOST}.interfaces[0].ipv4.address[0].ip", "192.168.111.5 is alr")],
+            id="vip",
+        ),
+        pytest.param(
+            lambda c: (static("192.168.111.31")(c), static("192.168.111.31", 1)(c)),
+            [(f"{BARE}.hosts[1].networkConfig.interfaces[0].ipv4.address[0].ip", "192.168.111.31 is already")],
+            id="twice",
+        ),
+        pytest.param(static("10.9.9.9", keys={"routes": {}}), [OUTSIDE], id="outside"),
+        pytest.param(
+            lambda c: host(c).update(networkConfig={"interfaces": [{"name": "eno1", "type": "ethernet"}]}),
+            [],
+            id="the-boot-card-asks-dhcp",
+        ),
+        pytest.param(
+            static("192.168.111.31", keys={"dns-resolver": {}}),
+            [(f"{OF_HOST}.dns-resolver.config.server", "no server of the site")],
+            id="no-dns",
+        ),
+        pytest.param(
+            static("192.168.111.31", prefix=30),
+            [(f"{OF_HOST}.interfaces[0].ipv4.address[0].prefix-length", "192.168.111.31/30 leaves out the API VIP")],
+            id="narrow",
+        ),
+        pytest.param(
+            static("192.168.111.31", keys={"nonsense": 1}), [(OF_HOST, "nmstatectl refuses it: ")], id="nmstate"
+        ),
+        pytest.param(
+            lambda c: (
+                static("10.9.9.9", keys={"routes": {}})(c),
+                static("192.168.111.33", 2, keys={"nonsense": 1})(c),
+                bare(c).update(additionalNTPServers=["192.168.111.5"]),
+            ),
+            [
+                (f"{BARE}.additionalNTPServers[0]", "192.168.111.5 is already the API VIP"),
+                (f"{BARE}.hosts[2].networkConfig", "nmstatectl refuses it: "),
+                OUTSIDE,
+            ],
+            id="all-at-once",
+        ),
+    ],
+)
+def test_what_a_preview_refuses_in_the_networks_is_in_check(
+    tmp_path: Path, change: Callable[[dict[str, Any]], object], faults: list[tuple[str, str]]
+) -> None:
+    """Case 11 of issue 40."""
+    file = written(tmp_path / "a.yaml", change)
+    done = run("check", file)
+    lines = done.stdout.splitlines()
+    assert done.returncode == (3 if faults else 0), done.stdout
+    wanted = [f"{file}: {path}: {OURS}{what}" for path, what in faults] or [f"{file}: ok"]
+    assert len(lines) == len(wanted)
+    assert all(line.startswith(start) for line, start in zip(lines, wanted, strict=True)), lines
+
+
+def test_check_works_without_nmstatectl(tmp_path: Path) -> None:
+    file = written(tmp_path / "a.yaml", static("192.168.111.31", keys={"nonsense": 1}))
+    done = run("check", file, PATH="/nonexistent", XDG_CACHE_HOME=str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{file}: ok\n", "")
+
+
 @pytest.mark.parametrize("command", ["check", "clashes"])
 def test_an_invalid_file_outweighs_one_that_cannot_be_installed(tmp_path: Path, command: str) -> None:
     valid, wrong = written(tmp_path / "a.yaml", in_place), written(tmp_path / "b.yaml", invalid)
@@ -139,12 +241,12 @@ def test_what_is_invalid_is_not_called_valid_as_well(
 
 
 SHAPES: dict[str, set[str]] = {
-    "bonds": set(),
+    "bonds": {f"{BARE}.hosts.networkConfig"},
     "disconnected": set(),
     "no-provisioning-network": set(),
     "root-device-hints": set(),
     "static-addresses": set(),
-    "subnets": set(),
+    "subnets": {f"{BARE}.ingressVIPs"},
     "three-node": set(),
     "user-managed-load-balancer": set(),
     "additional-parameters": set(),

@@ -22,8 +22,8 @@ CONFIG, STACK = "stacks/prod/install-config.yaml", "stacks/Pulumi.prod.yaml"
 NOWHERE = {"PATH": "/nonexistent"}
 KNOWN = f"""\
 # The options of the stack prod, by `okd-baremetal init`. docs/reference/options.md has them all.
-# A line that is commented out is left to do: `pulumi config set --path <option> <value>`, or write it here.
 config:
+  okd-baremetal:phase: "bootstrap"
   okd-baremetal:node_addresses: # The addresses that DHCP reserves for each server.
     okd-master-0: ["192.168.111.21"] # DHCP reserves it for 52:54:00:11:10:15
     okd-master-1: ["192.168.111.22"] # DHCP reserves it for 52:54:00:11:10:16
@@ -34,16 +34,6 @@ config:
     address: ["192.168.111.20"] # DHCP reserves it for the VM's MAC, 52:54:00:11:10:14
     base_volume: "coreos-qemu.qcow2" # the only one in the pool default: is it the release's CoreOS?
     base_sha256: "{openshift_install.QCOW2}" # the release's; `up` compares the volume
-  # okd-baremetal:consent: # By `bmc consent`: UUID or serial. Each line ALLOWS THAT MACHINE'S DISK TO BE WIPED.
-  #   okd-master-0: <UUID or serial>
-  #   okd-master-1: <UUID or serial>
-  #   okd-master-2: <UUID or serial>
-  #   okd-worker-0: <UUID or serial>
-  #   okd-worker-1: <UUID or serial>
-  # okd-baremetal:payload: # By `okd-baremetal payload`: digests of what openshift-install wrote.
-  #   bootstrap: <sha256>
-  #   master: <sha256>
-  #   worker: <sha256>
   okd-baremetal:images: # What the machines run, by the release image of the payload.
     release: "{openshift_install.RELEASE}" # of `openshift-install version`
   okd-baremetal:media: # Where the BMCs fetch the boot ISOs, and what those are made from.
@@ -60,9 +50,21 @@ Left to do:
 the stack in Pulumi's state: pulumi stack init prod
 consent: okd-baremetal bmc consent prod --write
 payload: okd-baremetal payload prod
+before you commit, the secrets: okd-baremetal move-secrets prod
 check all of it: okd-baremetal plan {CONFIG} --stack prod
 the BMCs: okd-baremetal bmc check {CONFIG} --stack prod
 the files, before anything is touched: pulumi preview --diff --stack prod
+"""
+EDITED = """\
+encryptionsalt: v1:salt
+# mine
+config:
+  okd-baremetal:node_addresses:
+    okd-master-1: [192.168.111.99]
+  okd-baremetal:media: {url: "http://192.168.111.7/isos"} # mine, too
+  okd-baremetal:phase: production
+  okd-baremetal:bmc_credentials: {secure: cipher}
+  okd-baremetal:images: {release: {secure: cipher}}
 """
 STREAM = "openshift-install coreos print-stream-json | jq '.architectures.x86_64.artifacts"
 
@@ -127,23 +129,14 @@ def test_the_install_config_is_copied_as_it_is_and_only_its_owner_reads_it(new: 
 def test_what_nobody_knows_is_left_with_its_command(new: NewStack) -> None:
     new.site = FakeSite(names={}, sources={}, volumes=None)
     done = new.init()
-    assert new.options == {}
-    assert new.line("#   okd-master-0: [") == (
-        "#   okd-master-0: [<IPv4 address>] # what DHCP reserves for 52:54:00:11:10:15; DNS has none for "
-        "okd-master-0.okd.lab.test"
-    )
-    assert new.line("#   base_volume") == (
-        f"#   base_volume: <qcow2 volume> # libvirt is not reachable: no such socket; {STREAM}.qemu.formats'"
-    )
-    assert new.line("#   address: <").startswith(
-        "#   address: <address> # this machine's, as the BMCs reach it: okd-master-0 by no route, okd-master-1 by"
-    )
+    assert new.options == {"phase": "bootstrap"}
     left = done.stdout.partition("Left to do:\n")[2].splitlines()
     assert done.returncode == 0
     assert left[1] == "node_addresses.okd-master-0: " + (
-        "pulumi config set --path 'node_addresses.okd-master-0[0]' '<IPv4 address>'"
+        "pulumi config set --path 'node_addresses.okd-master-0[0]' '<IPv4 address>' "
+        "# what DHCP reserves for 52:54:00:11:10:15; DNS has none for okd-master-0.okd.lab.test"
     )
-    assert left[6:13] == [
+    assert [line.partition(" # ")[0] for line in left[6:13]] == [
         "bootstrap.address: pulumi config set --path 'bootstrap.address[0]' '<IPv4 address>'",
         f"bootstrap.base_volume: {STREAM}.qemu.formats'",
         "consent: okd-baremetal bmc consent prod --write",
@@ -152,6 +145,8 @@ def test_what_nobody_knows_is_left_with_its_command(new: NewStack) -> None:
         "media.address: pulumi config set --path 'media.address' '<address>'",
         f"media.base_iso: {STREAM}.metal.formats.iso'",
     ]
+    assert left[7].endswith(" # libvirt is not reachable: no such socket")
+    assert " # this machine's, as the BMCs reach it: okd-master-0 by no route, okd-master-1 by" in left[11]
 
 
 def test_a_machine_with_a_static_address_is_not_asked_for(new: NewStack) -> None:
@@ -159,7 +154,9 @@ def test_a_machine_with_a_static_address_is_not_asked_for(new: NewStack) -> None
     interface = {"name": "eno1", "type": "ethernet", "state": "up", "ipv4": ipv4}
 
     def change(config: dict[str, Any]) -> None:
-        host(config)["networkConfig"] = {"interfaces": [{**interface, "mac-address": "52:54:00:11:10:15"}]}
+        dns = {"config": {"server": ["192.168.111.1"]}}
+        interfaces = [{**interface, "mac-address": "52:54:00:11:10:15"}]
+        host(config)["networkConfig"] = {"interfaces": interfaces, "dns-resolver": dns}
         static = {"IP": "192.168.111.30", "Gateway": "192.168.111.1", "DNS": "192.168.111.1"}
         bare(config).update({f"bootstrapExternalStatic{key}": value for key, value in static.items()})
 
@@ -186,9 +183,9 @@ def test_a_spare_gets_neither_address_nor_consent(new: NewStack) -> None:
 )
 def test_an_answer_that_cannot_be_the_hosts_is_not_taken(new: NewStack, answers: list[str], seen: str) -> None:
     new.site.names["okd-master-0.okd.lab.test"] = answers
-    assert new.init().returncode == 0
+    done = new.init()
     assert "okd-master-0" not in new.options["node_addresses"]
-    assert f"; {seen} for okd-master-0.okd.lab.test" in new.line("# okd-master-0: [")
+    assert f"; {seen} for okd-master-0.okd.lab.test\n" in done.stdout
 
 
 def test_a_wildcard_of_dns_is_no_address_of_any_machine(new: NewStack) -> None:
@@ -207,9 +204,10 @@ def test_both_families_are_taken_and_the_primary_one_first(new: NewStack) -> Non
         bare(config)["ingressVIPs"].append("fd11::4")
 
     new.site.names["okd-master-0.okd.lab.test"] = ["fd11::21", "192.168.111.21"]
-    assert new.init(change).returncode == 0
+    done = new.init(change)
     assert new.options["node_addresses"] == {"okd-master-0": ["192.168.111.21", "fd11::21"]}
-    assert new.line("# okd-master-1: [").startswith("# okd-master-1: [<IPv4 address>, <IPv6 address>] # ")
+    path = "pulumi config set --path 'node_addresses.okd-master-1"
+    assert f"\nnode_addresses.okd-master-1: {path}[0]' '<IPv4 address>'; {path}[1]' '<IPv6 addr" in done.stdout
 
 
 def test_an_address_of_a_family_without_vips_is_not_wanted(new: NewStack) -> None:
@@ -227,9 +225,10 @@ def test_an_address_of_a_family_without_vips_is_not_wanted(new: NewStack) -> Non
 def test_several_addresses_towards_the_bmcs_are_a_comment(new: NewStack) -> None:
     new.site.sources["192.0.2.3"] = "192.0.2.9"
     change = host_at("redfish-virtualmedia://192.0.2.3/redfish/v1/Systems/1")
-    assert new.init(change).returncode == 0
+    done = new.init(change)
     assert "address" not in new.options.get("media", {})
-    assert "okd-master-0 192.0.2.9, okd-master-1 172.22.0.2, " in new.line("#   address: <")
+    assert "\nmedia.address: pulumi config set --path 'media.address' '<address>' # " in done.stdout
+    assert "okd-master-0 192.0.2.9, okd-master-1 172.22.0.2, " in done.stdout
 
 
 def arbiter(config: dict[str, Any]) -> None:
@@ -254,10 +253,12 @@ def test_a_base_volume_is_named_only_where_there_is_one(new: NewStack, volumes: 
     done = new.init(has_tool=True)
     command = (
         f"curl -L {openshift_install.MIRROR}/scos-qemu.x86_64.qcow2.gz | gzip -dc "
-        ">/var/lib/libvirt/images/coreos-qemu.qcow2 && virsh pool-refresh default"
+        ">/var/lib/libvirt/images/coreos-qemu.qcow2 && virsh pool-refresh default && "
+        "pulumi config set --path bootstrap.base_volume coreos-qemu.qcow2 && "
+        f"pulumi config set --path bootstrap.base_sha256 {openshift_install.QCOW2}"
     )
-    assert new.line("# base_volume") == f"# base_volume: <qcow2 volume> # {comment}; {command}"
-    assert f"\nbootstrap.base_volume: {command}\n" in done.stdout
+    assert f"\nbootstrap.base_volume: {command} # {comment}\n" in done.stdout
+    assert [*new.options["bootstrap"]] == ["address"]
 
 
 def test_a_cluster_of_arm64_needs_only_the_iso_of_arm64(new: NewStack) -> None:
@@ -332,25 +333,78 @@ def test_a_file_that_check_refuses_is_refused_alike_and_nothing_is_written(
     assert new.site.asked == []
 
 
-def test_the_same_again_is_fine_and_anything_else_is_refused(new: NewStack) -> None:
+def test_the_same_again_is_fine_and_another_install_config_is_refused(new: NewStack) -> None:
     new.init()
     again = new.init()
     assert again.stdout.startswith(f"{CONFIG}: unchanged\n{STACK}: unchanged\n")
     text = new.text
     other = new.init(lambda c: c["metadata"].update(name="other"))
     assert (other.returncode, other.stdout) == (2, "")
-    assert other.stderr == "".join(
-        f"{path}: exists already, with other contents. Fix: name another stack, or move that file aside\n"
-        for path in (CONFIG, STACK)
+    assert other.stderr == (
+        f"{CONFIG}: exists already, with other contents. "
+        "Fix: leave out --install-config to go on with that file, or name another stack\n"
     )
     assert new.text == text
+    assert run("init", "prod", folder=new.folder, **NOWHERE).stdout == again.stdout, "as the fix says"
 
 
-def test_an_edited_options_file_is_never_overwritten(new: NewStack) -> None:
+def test_a_repeated_call_adds_what_is_known_by_now(new: NewStack) -> None:
+    """Case 7 of issue 40."""
+    names = new.site.names
+    new.site = FakeSite(names={}, sources={}, volumes=None)
     new.init()
-    (new.folder / STACK).write_text("config: {} # mine\n")
-    assert new.init().returncode == 2
-    assert new.text == "config: {} # mine\n"
+    file = new.folder / STACK
+    file.write_text(EDITED)
+    file.chmod(0o600)
+    new.site = FakeSite(names=names)
+    done = new.init(has_tool=True)
+    before, after = yaml.safe_load(EDITED), yaml.safe_load(new.text)
+    assert f"{STACK}: extended\n" in done.stdout
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert "pulumi stack init" not in done.stdout
+    assert after["encryptionsalt"] == before["encryptionsalt"]
+    iso = {"sha256": openshift_install.ISO, "url": f"{openshift_install.MIRROR}/scos-live-iso.x86_64.iso"}
+    addresses = {name: [f"192.168.111.{21 + index}"] for index, name in enumerate(plans.HOSTS)}
+    bootstrap = {"base_volume": "coreos-qemu.qcow2", "base_sha256": openshift_install.QCOW2}
+    assert after["config"] == {
+        **before["config"],
+        "okd-baremetal:node_addresses": {**addresses, "okd-master-1": ["192.168.111.99"]},
+        "okd-baremetal:media": {"url": "http://192.168.111.7/isos", "base_iso": iso},
+        "okd-baremetal:bootstrap": {"address": ["192.168.111.20"], **bootstrap},
+    }
+    assert "# mine\n" in new.text
+    assert "# mine, too\n" in new.text
+    assert new.init(has_tool=True).stdout.startswith(f"{CONFIG}: unchanged\n{STACK}: unchanged\n")
+
+
+@pytest.mark.parametrize(
+    "mine",
+    ["", "# mine\n", "encryptionsalt: v1:salt\n", "config:\n", "config: {} # mine\n", "config: # mine\n"],
+    ids=["empty", "comment", "salt", "nothing", "braces", "nothing-with-comment"],
+)
+def test_an_empty_file_of_a_stack_is_filled(new: NewStack, mine: str) -> None:
+    new.init()
+    wanted = new.options
+    (new.folder / STACK).write_text(mine)
+    done = new.init()
+    if yaml.safe_load(mine) is None:  # no stack's file
+        assert (done.returncode, new.text) == (2, mine)
+        return
+    assert (done.returncode, new.options) == (0, wanted)
+    assert yaml.safe_load(new.text).get("encryptionsalt") == yaml.safe_load(mine).get("encryptionsalt")
+    assert new.text.count("# mine") == mine.count("# mine")
+
+
+def test_a_stack_that_is_not_there_wants_an_install_config(new: NewStack) -> None:
+    done = run("init", "prod", folder=new.folder)
+    assert (done.returncode, done.stderr) == (
+        2,
+        f"{CONFIG}: not there yet. Fix: name the file to copy, with --install-config\n",
+    )
+
+
+def test_secrets_that_git_must_not_have_are_left_to_do(new: NewStack) -> None:
+    assert "\nbefore you commit, the secrets: okd-baremetal move-secrets prod\n" in new.init().stdout
 
 
 def test_a_folder_that_cannot_be_written_is_one_line(new: NewStack) -> None:

@@ -46,9 +46,16 @@ def test_the_address_towards_a_host_is_that_of_its_route() -> None:
             ip(f"address add {address} dev {name}{' nodad' if ':' in address else ''}")
             ip(f"link set {name} up")
         ip("route add 203.0.113.0/24 via 198.51.100.9")
-        return [LocalSite().source_to(host) for host in ("192.0.2.7", "203.0.113.7", "fd00:c::7", "10.0.0.1")]
+        return [LocalSite().source_to(host) for host in hosts]
 
-    assert in_own_network(work) == ["192.0.2.1", "198.51.100.1", "fd00:c::1", ""]
+    hosts = ("192.0.2.7", "203.0.113.7", "fd00:c::7", "10.0.0.1", "nowhere.invalid")
+    assert in_own_network(work) == [
+        "192.0.2.1",
+        "198.51.100.1",
+        "fd00:c::1",
+        "by no route",
+        "by no address: nowhere.invalid does not resolve",
+    ]
 
 
 def test_the_resolver_of_the_system_is_asked() -> None:

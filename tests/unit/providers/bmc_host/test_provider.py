@@ -167,9 +167,14 @@ def test_a_protected_server_is_not_switched_off_by_ignore_protect() -> None:
         BmcHostProvider().delete("u", {**RECORDED, "protected": True})
 
 
-def test_a_change_of_the_protection_only_asks_no_bmc() -> None:
-    outs = BmcHostProvider().update("u", RECORDED, {**DEAD, "protected": True}).outs
-    assert outs == {**RECORDED, "protected": True}
+MOVED = {"bmc": {**DEAD["bmc"], "login": "bmc_credentials.m0"}}
+
+
+@pytest.mark.parametrize("change", [{"protected": True}, MOVED, {"protected": True, **MOVED}], ids=str)
+def test_a_change_of_protection_or_of_the_logins_place_asks_no_bmc(change: Props) -> None:
+    """So an `up` by a newer release, which adds these inputs, needs no BMC."""
+    outs = BmcHostProvider().update("u", RECORDED, {**DEAD, **change}).outs
+    assert outs == {**RECORDED, **change}
 
 
 @pytest.mark.parametrize(
@@ -181,6 +186,7 @@ def test_a_change_of_the_protection_only_asks_no_bmc() -> None:
         pytest.param({"session": True}, id="session"),
         pytest.param({"boot_mode": "Legacy"}, id="boot-mode"),
         pytest.param({"verify": False}, id="lax"),
+        pytest.param({"login": "bmc_credentials.m0"}, id="login"),
     ],
 )
 def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]) -> None:
@@ -194,7 +200,7 @@ def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.Monk
     with pytest.raises(OkdBaremetalError):
         BmcHostProvider().create({**DEAD, "bmc": {**DEAD["bmc"], **own}})
     wanted = {"address": DEAD["bmc"]["address"], "username": "admin", "ca": "", "fingerprint": ""}
-    wanted |= {"verify": True, "session": False, "boot_mode": "UEFI", **own}
+    wanted |= {"verify": True, "session": False, "boot_mode": "UEFI", "login": "", **own}
     assert [(access.model_dump(), password.get_secret_value()) for access, password in asked] == [(wanted, "hidden")]
 
 

@@ -153,6 +153,7 @@ def test_a_refresh_ends_the_sessions_that_it_opened() -> None:
         pytest.param({"session": True}, {"session": True}, id="session"),
         pytest.param({"boot_mode": "Legacy"}, {"boot_mode": "Legacy"}, id="boot-mode"),
         pytest.param({"verify": False}, {"verify": False}, id="lax"),
+        pytest.param({"login": "bmc_credentials.w0"}, {"login": "bmc_credentials.w0"}, id="login"),
     ],
 )
 def test_a_bmc_is_reached_with_the_access_of_its_host(
@@ -169,7 +170,14 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
         HostProvisioningProvider().create({**ROLE, "ca": "of all", "hosts": {"w0": host("w0", **own)}})
     ((access, password),) = asked
     wanted = {"address": host("w0")["bmc"]["address"], "username": "admin", "ca": "of all", "fingerprint": ""}
-    assert access.model_dump() == {**wanted, "verify": True, "session": False, "boot_mode": "UEFI", **reached}
+    assert access.model_dump() == {
+        **wanted,
+        "verify": True,
+        "session": False,
+        "boot_mode": "UEFI",
+        "login": "",
+        **reached,
+    }
     assert password.get_secret_value() == "hidden"
 
 
@@ -426,6 +434,6 @@ def test_a_preview_names_the_hosts_that_are_wiped_and_those_untouched(capsys: py
     diff = HostProvisioningProvider().diff("test-compute", INSTALLED, news)
     assert (diff.changes, diff.replaces) == (None, [])
     assert capsys.readouterr().err.splitlines() == [
-        "compute: reinstalled, disk wiped, as `reinstall` requests: w0",
+        "compute: will be wiped and installed again, as `reinstall` requests: w0",
         "compute: installed already, and not touched by this change: w1",
     ]

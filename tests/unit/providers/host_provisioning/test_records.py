@@ -154,7 +154,7 @@ def test_a_preview_refuses_to_reinstall_another_machine(
     assert failures(news, {**ROLE, "reinstall": before}) == ([("reinstall", why)] if refused else [])
 
 
-WIPED = "reinstalled, disk wiped, as `reinstall` requests: "
+WIPED = "will be wiped and installed again, as `reinstall` requests: "
 UNTOUCHED = "installed already, and not touched by this change: "
 
 

@@ -1,9 +1,13 @@
 """SushyBmc against a BMC of the fake fleet: its reads, its logins, and its errors."""
 
+import re
+from typing import Any
+
 import pytest
 from pydantic import SecretStr
 
 from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTransientError, ConfigError
+from testing import plans
 from testing.fakes.fleet.fleet import Fault
 from tests.unit.wires.redfish.one_bmc import PASSWORD, RESET, SESSIONS, SYSTEM, SYSTEMS, OneBmc, one_bmc
 from wires.redfish.bmc import BootOverride, Identity, Power
@@ -67,6 +71,45 @@ def test_one_of_many_systems_must_be_named(it: OneBmc, systems: tuple[str, ...],
 
 def message(text: str) -> dict[str, dict[str, str]]:
     return {"error": {"message": text}}
+
+
+NAME = plans.HOSTS[0]
+LOGIN = {NAME: {"username": "root", "password": "hunter2-canary"}}
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        pytest.param({"status": 401, "text": "{}"}, "correct them ({})", id="refused"),
+        pytest.param({"status": 403, "text": "{}"}, "or use another one ({})", id="forbidden"),
+        pytest.param(
+            {"status": 403, "body": message("PasswordChangeRequired")}, "the login comes from ({})", id="expired"
+        ),
+        pytest.param(
+            {"status": 403, "body": message("InsufficientPrivilege")}, "or use another one ({})", id="privilege"
+        ),
+    ],
+)
+@pytest.mark.parametrize(
+    ("options", "place"),
+    [
+        pytest.param({}, f"the bmc of {NAME} in install-config.yaml", id="file"),
+        pytest.param({"bmc_credentials": LOGIN}, f"bmc_credentials.{NAME}", id="option"),
+    ],
+)
+def test_a_refused_login_is_named_where_it_is_written(
+    it: OneBmc, options: dict[str, Any], place: str, answer: dict[str, Any], text: str
+) -> None:
+    """Issue 40, 12: both places were named, whichever the password was in."""
+    plan = plans.plan(**options)
+    access = BmcAccess.of(plan.options, plan.servers[0], ca="").changed(address=it.fleet.address(0))
+    it.fleet.fault(Fault(READ, "status", **answer))
+    bmc = SushyBmc(access, plan.servers[0].bmc.password)
+    it.clients.append(bmc)
+    with pytest.raises(BmcError, match=re.escape(text.format(place))) as caught:
+        bmc.power()
+    assert "hunter2" not in str(caught.value)
+    assert "<login>" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

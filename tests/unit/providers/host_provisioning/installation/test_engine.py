@@ -466,6 +466,22 @@ def test_the_error_of_a_host_that_is_never_up_says_what_it_lacks() -> None:
     assert "booting from disk: no answer yet; " in rig.lines[-1]
 
 
+def test_the_first_error_of_a_failed_first_boot_says_what_ends_it() -> None:
+    """Issue 40, 12: only the second one did, a deadline later."""
+    rig = Rig()
+    rig.bmc.answers = False
+    wipes = "switch it off, then run `pulumi up` again, which wipes and installs it"
+    for cause in ("if its first boot has failed", "if it does not run this cluster"):
+        with pytest.raises(BmcTimeoutError, match=f"{cause}, {wipes}"):
+            rig.run()
+        assert rig.bmc.installs == 1
+    rig.bmc.request_power(Power.OFF)
+    rig.clock.sleep(rig.bmc.change_s)
+    rig.bmc.answers = True
+    rig.run()
+    assert (rig.bmc.installs, rig.is_installed()) == (2, True)
+
+
 CHOSEN = "chosen deviceName: /dev/sda, model: X"
 REFUSED = "refused no disk fits hctl: 0:0:0:1. Disks found: deviceName: /dev/sda, hctl: 0:0:0:0"
 

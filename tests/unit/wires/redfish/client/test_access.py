@@ -28,6 +28,7 @@ def test_a_bmc_without_options_of_its_own_gets_the_common_ones() -> None:
         "verify": True,
         "session": False,
         "boot_mode": "Legacy",
+        "login": f"the bmc of {FIRST} in install-config.yaml",
     }
 
 
@@ -36,10 +37,12 @@ def test_a_bmc_without_options_of_its_own_gets_the_common_ones() -> None:
     [
         pytest.param({"bmc_trust": {FIRST: {"ca": "its own"}}}, {"ca": "its own"}, id="ca"),
         pytest.param({"bmc_trust": {FIRST: {"sha256": FINGERPRINT}}}, {"fingerprint": FINGERPRINT}, id="fingerprint"),
-        pytest.param({"bmc_credentials": {FIRST: LOGIN}}, {"username": "root"}, id="login"),
+        pytest.param(
+            {"bmc_credentials": {FIRST: LOGIN}}, {"username": "root", "login": f"bmc_credentials.{FIRST}"}, id="login"
+        ),
         pytest.param(
             {"bmc_credentials": {FIRST: {**LOGIN, "session": True}}},
-            {"username": "root", "session": True},
+            {"username": "root", "session": True, "login": f"bmc_credentials.{FIRST}"},
             id="session",
         ),
     ],

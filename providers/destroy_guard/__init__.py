@@ -1,0 +1,1 @@
+"""`DestroyGuard`: refuses the deletion of a cluster in production."""

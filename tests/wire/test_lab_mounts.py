@@ -1,0 +1,23 @@
+"""The folders that the lab's libvirtd has for itself."""
+
+import subprocess
+from pathlib import Path
+
+from lab.paths import FILES
+
+# The machine's folders are covered first: the script makes missing ones.
+COVERED = 'for folder in /etc /var; do mount -t tmpfs covered "$folder"; done; touch /etc/passwd /etc/group; "$@"'
+LIKE_LIBVIRTD = "ls -A /run; echo here > /run/libvirt/libvirt-sock"
+
+
+def test_a_machines_libvirtd_keeps_its_pid_file(tmp_path: Path) -> None:
+    """Issue 40, 5: libvirtd locks /run/libvirtd.pid, and the machine's own one may have it."""
+    for name in ("etc", "lib", "run", "log", "cache"):
+        (tmp_path / name).mkdir()
+    for name in ("passwd", "group"):
+        (tmp_path / name).touch()
+    private = (FILES / "private-mounts.sh", tmp_path, tmp_path / "cache", "sh", "-c", LIKE_LIBVIRTD)
+    command = ["unshare", "--mount", "--propagation", "private", "sh", "-c", COVERED, "sh", *map(str, private)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert {*done.stdout.split()} <= {"libvirt", "mount"}, "nothing of the machine's own /run"
+    assert (tmp_path / "run" / "libvirt-sock").read_text() == "here\n", "which the lab's clients reach"
