@@ -71,7 +71,10 @@ MISTAKES = (
         PREVIEW,
     ),
     Mistake(
-        "consent for another machine", CONFIG, _with_consent_of_another, "nothing was changed. Fix: if that machine"
+        "consent for another machine",
+        CONFIG,
+        _with_consent_of_another,
+        "its BMC is that of the machine that consent.okd-master-0 names; nothing was changed. Fix: find out which",
     ),
     Mistake(
         "BMC password wrong",
