@@ -11,6 +11,7 @@ bind() {
     mount --bind "$1" "$2"
 }
 mount -t tmpfs -o mode=755 run /run
+mkdir -m 1777 /run/lock # libvirtd locks the channel of a VM in /var/lock, a link to it
 bind "$state/etc" /etc/libvirt
 bind "$state/lib" /var/lib/libvirt
 bind "$state/run" /run/libvirt
