@@ -40,6 +40,11 @@ class HostSpec(Model):
     root_device: Annotated[dict[str, str], BeforeValidator(_as_hints), INTO_ISO]
     """What the disk that the installation wipes must have: the given `rootDeviceHints`, as text."""
 
+    @property
+    def all_addresses(self) -> tuple[str, ...]:
+        """Its addresses; that at which it answers, if a state of an earlier release has no others."""
+        return self.addresses or (self.address,)
+
 
 class HostProvisioningSpec(Spec):
     """The hosts of one role, and what their boot ISOs are made from."""

@@ -143,11 +143,11 @@ def _wrong_reinstalls(old: HostProvisioningSpec | None, new: HostProvisioningSpe
 
 
 def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator[Fault]:
-    """Yield the installed hosts whose address changes, although nothing is written to them any more."""
+    """Yield the installed hosts that lose an address, although nothing is written to them any more."""
     for name in plan.untouched:
-        before, host = old.hosts[name].address, new.hosts[name]
-        if before not in (host.address, *host.addresses):
-            what = f"{name} was installed with {before}, and is to be {host.address}"
+        before, now = (spec.hosts[name].all_addresses for spec in (old, new))
+        if lost := [address for address in before if address not in now]:
+            what = f"{name} was installed with {' and '.join(lost)}, and is to have {' and '.join(now)}"
             fix = f"keep its address, or have it installed again with `reinstall.{name}`"
             yield Fault(f"hosts.{name}", what, fix)
 

@@ -1,10 +1,10 @@
 """Inputs and outputs of `NetworkPreflight`, and the protocol of its probes."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 
 from base.spec import Model, Outs, Spec
-from cluster.options import NetworkFindings, Phase
+from cluster.options import NetworkFindings, Phase, Transport
 from cluster.values.balancer import Balancer
 from wires.segment.dhcp import Offer
 from wires.segment.vrrp import Advert
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from cluster.plan import ClusterPlan
     from cluster.plan.model import Machine, Vip
 
+FIELDS = {"api": "apiVIPs", "ingress": "ingressVIPs", "provisioning": "clusterProvisioningIP"}
+"""The field of each VIP, by its option in `vrids`."""
 Mode = Literal["Managed", "Unmanaged"]
 """Values of `provisioningNetwork` with such a network. A provider loads no cluster.install_config for two words."""
 
@@ -28,10 +30,17 @@ class VipClaim(Model):
     """One address per family."""
     router_id: int
     """Its VRID."""
+    transport: Transport | None = None
+    """How those machines reach each other by VRRP; None in a state of an earlier release."""
     holders: dict[str, tuple[str, ...]]
     """Addresses of each machine that may hold it, by name."""
     macs: tuple[str, ...] = ()
     """MACs of those machines, as far as the plan knows them."""
+
+    @property
+    def field(self) -> str:
+        """The key of `platform.baremetal` that has the VIPs."""
+        return FIELDS[self.option]
 
     @classmethod
     def of(cls, what: str, option: str, vip: "Vip", holders: Iterable["Machine"], macs: tuple[str, ...] = ()) -> Self:
@@ -41,6 +50,7 @@ class VipClaim(Model):
             option=option,
             vips=tuple(map(str, vip.addresses)),
             router_id=vip.router_id,
+            transport=vip.transport,
             holders={machine.name: tuple(map(str, machine.addresses)) for machine in holders},
             macs=macs,
         )
@@ -75,12 +85,14 @@ class NetworkPreflightSpec(Spec):
     api: VipClaim
     ingress: VipClaim
     provisioning: ProvisioningSegment | None = None
+    provisioning_vip: VipClaim | None = None
+    """The address at which compute boots from the network. It is compared only with that of the state."""
     severity: NetworkFindings
 
     @classmethod
     def of(cls, plan: "ClusterPlan") -> Self:
         """Build the spec of a plan."""
-        first = (plan.bootstrap, *plan.control_plane)
+        first, boots = (plan.bootstrap, *plan.control_plane), plan.provisioning_vip
         return cls(
             phase=plan.options.phase,
             domain=plan.domain,
@@ -88,8 +100,18 @@ class NetworkPreflightSpec(Spec):
             api=VipClaim.of("API VIP", "api", plan.api, first, (plan.bootstrap.mac,)),
             ingress=VipClaim.of("Ingress VIP", "ingress", plan.ingress, plan.of(plan.ingress_role)),
             provisioning=ProvisioningSegment.of(plan),
+            provisioning_vip=(
+                VipClaim.of("provisioning VIP", "provisioning", boots, plan.control_plane) if boots else None
+            ),
             severity=plan.options.network_preflight,
         )
+
+    def claims_since(self, old: "NetworkPreflightSpec") -> Iterator[tuple[VipClaim, VipClaim]]:
+        """Yield each VIP of an earlier spec that this one has, too: before and now."""
+        yield old.api, self.api
+        yield old.ingress, self.ingress
+        if old.provisioning_vip and self.provisioning_vip:
+            yield old.provisioning_vip, self.provisioning_vip
 
 
 class NetworkPreflightOuts(Outs):

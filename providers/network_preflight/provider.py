@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from base.errors import Fault
-from cluster.installed import VRRP, fixed
+from cluster.installed import NODES, VRRP, fixed
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from providers.network_preflight.engine import check_network
-from providers.network_preflight.model import NetworkPreflightOuts, NetworkPreflightSpec
+from providers.network_preflight.model import NetworkPreflightOuts, NetworkPreflightSpec, VipClaim
 from providers.network_preflight.probe import LocalNetworkProbe
 from providers.preflight import PreflightResult
 from providers.pulumi.dynamic import Provider
@@ -18,9 +18,11 @@ class NetworkPreflightProvider(Provider[NetworkPreflightSpec, NetworkPreflightOu
     """Create and update check the network, read checks it and warns, delete does nothing."""
 
     def _faults(self, old: NetworkPreflightSpec | None, new: NetworkPreflightSpec) -> Iterator[Fault]:
-        if old and new.phase is Phase.PRODUCTION and new.balancer is Balancer.CLUSTER:
-            for before, now in ((old.api, new.api), (old.ingress, new.ingress)):
-                yield from fixed(f"vrids.{now.option}", before.router_id, now.router_id, VRRP)
+        if old and new.phase is Phase.PRODUCTION:
+            for before, now in new.claims_since(old):
+                yield from fixed(f"platform.baremetal.{now.field}", _listed(before), _listed(now), NODES)
+                if new.balancer is Balancer.CLUSTER:
+                    yield from _vrrp_faults(before, now)
 
     def _create(self, spec: NetworkPreflightSpec) -> tuple[str, NetworkPreflightOuts]:
         return "network", _checked(spec)
@@ -35,6 +37,16 @@ class NetworkPreflightProvider(Provider[NetworkPreflightSpec, NetworkPreflightOu
         for line in _result(spec).lines():
             warn(line)
         return outs
+
+
+def _listed(claim: VipClaim) -> str:
+    return ", ".join(claim.vips)
+
+
+def _vrrp_faults(before: VipClaim, now: VipClaim) -> Iterator[Fault]:
+    yield from fixed(f"vrids.{now.option}", before.router_id, now.router_id, VRRP)
+    if before.transport:
+        yield from fixed(f"vrrp.{now.option}", before.transport, now.transport, VRRP)
 
 
 def _checked(spec: NetworkPreflightSpec) -> NetworkPreflightOuts:

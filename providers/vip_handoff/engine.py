@@ -41,10 +41,9 @@ def input_faults(old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fa
             what = "a cluster in production cannot go back to bootstrap"
             yield Fault("phase", what, "set it to production again")
     elif old:
-        bare = "platform.baremetal"
         yield from fixed("<metadata.name>.<baseDomain>", old.domain, new.domain, CERTIFICATES)
-        yield from fixed(f"{bare}.apiVIPs", ", ".join(old.vips), ", ".join(new.vips), NODES)
-        yield from fixed(f"{bare}.loadBalancer.type", _kind(old.balancer), _kind(new.balancer), NODES)
+        kind = "platform.baremetal.loadBalancer.type"
+        yield from fixed(kind, _kind(old.balancer), _kind(new.balancer), NODES)
     elif not new.import_production:
         what = "the stack is empty, has a cluster of another metadata.name, or has lost a part of its state"
         fix = "start an empty stack with phase bootstrap; write a changed name as it was; set import_production"

@@ -1,11 +1,9 @@
 """Pulumi's calls for `VipHeld`."""
 
-from collections.abc import Iterator
 from functools import partial
 
 from base.clock import SYSTEM_CLOCK
-from base.errors import Fault, OkdBaremetalError
-from cluster.installed import NODES, fixed
+from base.errors import OkdBaremetalError
 from cluster.values.balancer import Balancer
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
@@ -19,10 +17,6 @@ ROUTER_PORT = 443
 
 class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
     """Create and update prove the holder, read probes it, delete does nothing."""
-
-    def _faults(self, old: VipHeldSpec | None, new: VipHeldSpec) -> Iterator[Fault]:
-        if old:
-            yield from fixed("platform.baremetal.ingressVIPs", old.vip, new.vip, NODES)
 
     def _create(self, spec: VipHeldSpec) -> tuple[str, VipHeldOuts]:
         return spec.vip, _proven(spec)

@@ -77,7 +77,9 @@ def test_production_on_an_empty_stack_is_refused_by_a_check() -> None:
     [
         pytest.param(
             lambda c: bare(c).update(apiVIPs=["192.168.111.6"]),
-            ["okd-api: platform.baremetal.apiVIPs: 192.168.111.6, but the cluster was installed with 192.168.111.5"],
+            [
+                "okd-network: platform.baremetal.apiVIPs: 192.168.111.6, but the cluster was installed with 192.168.111.5"
+            ],
             id="D2-VIP-api",
         ),
         pytest.param(
@@ -107,12 +109,13 @@ def test_production_keeps_what_the_nodes_have(
     assert [line[: len(start)] for line, start in zip(refused, lines, strict=True)] == lines
 
 
-def test_production_keeps_its_ingress_vip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    previous = run(phase="production", import_production=True)
+@pytest.mark.parametrize("before", ["bootstrap", "production"])
+def test_production_keeps_its_ingress_vip(before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    previous = run(phase=before, import_production=True)
     go_to(tmp_path, monkeypatch, lambda c: bare(c).update(ingressVIPs=["192.168.111.7"]))
     (refused,) = run(previous, phase="production").refused
     assert refused == (
-        "okd-ingress: platform.baremetal.ingressVIPs: 192.168.111.7, but the cluster was installed with "
+        "okd-network: platform.baremetal.ingressVIPs: 192.168.111.7, but the cluster was installed with "
         "192.168.111.4: every node has it, and `up` writes to no installed node. Fix: write 192.168.111.4 again"
     )
 
