@@ -8,13 +8,16 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.git import git
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, EXIT_POLICY
 from cli.shared.option_history import written
 from cli.shared.stack_options import backend_url, run_pulumi
 from cluster.files import read_text
-from review.document import page_of
+from fleet.site.checkout import Clone
+from review.comparison import created
+from review.document import Page, page_of, refused_page
 from review.html import html
 from review.markdown import markdown
 from review.policies import RULES, Facts, check_policies
@@ -26,6 +29,8 @@ RUN = "pulumi preview"
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="STACK", help="the stack")
     parser.add_argument("--preview", metavar="FILE", help="the output of `pulumi preview --json`; - for stdin")
+    what = "compare what is not installed yet with this branch or commit, which another preview reads"
+    parser.add_argument("--base", metavar="REVISION", help=what)
     what = "check it against these policies, or against all"
     parser.add_argument("--policy", nargs="*", choices=RULES, metavar="POLICY", help=what)
     parser.add_argument("--html", action="store_true", help="print one HTML page, however long")
@@ -36,19 +41,40 @@ def review(options: argparse.Namespace) -> int:
 
     The output is Markdown for a comment on a pull request: at most 65,536 characters, without secrets. Run `pulumi
     preview --json`, or read what it printed. The exit code is 0 whether anything changes or not, 2 if the preview
-    fails, and 4 if the update breaks a policy: consent (a disk is wiped only with a consent of the last 30 days, by
-    git), certificates (those of BMCs are verified), destroyable (not in production), backend (shared, no folder).
+    fails, which is then the review, and 4 if the update breaks a policy: consent (a disk is wiped only with a consent
+    of the last 30 days, by git), certificates (those of BMCs are verified), destroyable (not in production), backend
+    (shared, no folder).
     """
     text, where = _preview(options)
+    if errors := failures(text):
+        _print(options, refused_page(options.stack, errors))
+        raise ConfigError(*(Fault(where, error) for error in errors))
     preview = read_preview(text, where)
     try:
         policies = () if options.policy is None else check_policies(_facts(options.stack, preview), options.policy)
-        page = page_of(preview, options.stack, policies)
+        page = page_of(preview, options.stack, policies, _base(options, preview))
     except (ValidationError, KeyError):
         fix = "preview and review with one release"
         raise ConfigError(Fault(where, "its resources are not those of this release", fix)) from None
-    print(html(page) if options.html else markdown(page), end="")
+    _print(options, page)
     return EXIT_POLICY if any(policy.breaches for policy in policies) else EXIT_OK
+
+
+def _print(options: argparse.Namespace, page: Page) -> None:
+    print(html(page) if options.html else markdown(page), end="")
+
+
+def _base(options: argparse.Namespace, preview: Preview) -> Preview | None:
+    """Return the preview of the base; None if nothing is compared with it, or it has none, as without this stack."""
+    if options.base is None or not created(preview):
+        return None
+    try:
+        commit = git(Path(), "rev-parse", "--verify", f"{options.base}^{{commit}}")
+        folder = Clone(Path().absolute()).checkout(f"base-of-{options.stack}", commit)
+        return read_preview(_made(options.stack, folder), f"{RUN} of {options.base}")
+    except OkdBaremetalError as error:
+        print(f"not compared with {options.base}: {error}", file=sys.stderr)
+        return None
 
 
 def _facts(stack: str, preview: Preview) -> Facts:
@@ -59,19 +85,19 @@ def _preview(options: argparse.Namespace) -> tuple[str, str]:
     """Return a preview, and where it is from, for messages."""
     match options.preview:
         case None:
-            return _made(options.stack), RUN
+            return _made(options.stack, Path()), RUN
         case "-":
             return sys.stdin.read(), "standard input"
         case file:
             return _saved(file), file
 
 
-def _made(stack: str) -> str:
-    done = run_pulumi("preview", "--json", "--stack", stack)
-    if done.returncode == 0:
-        return done.stdout
+def _made(stack: str, folder: Path) -> str:
+    done = run_pulumi("preview", "--json", "--stack", stack, folder=folder)
     # A preview that failed is JSON too, with its errors, unless Pulumi could not begin.
-    lines = failures(done.stdout) or [line for line in done.stderr.splitlines() if line.strip()]
+    if done.returncode == 0 or failures(done.stdout):
+        return done.stdout
+    lines = [line for line in done.stderr.splitlines() if line.strip()]
     raise ConfigError(*(Fault(RUN, line) for line in lines or [f"exit code {done.returncode}"]))
 
 

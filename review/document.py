@@ -1,11 +1,14 @@
 """A review as a page: what the writers of Markdown and HTML both write."""
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from review.comparison import against, created
 from review.files import FileChange, file_changes
 from review.inputs import InputChange, input_changes
 from review.policies import PolicyResult
 from review.preview import Preview
+from review.text import counted
 from review.verdict import Sentence, verdict
 
 
@@ -15,9 +18,10 @@ class Page:
 
     stack: str
     verdict: tuple[Sentence, ...]
-    files: tuple[FileChange, ...]
-    inputs: tuple[InputChange, ...]
-    digest: str
+    files: tuple[FileChange, ...] = ()
+    inputs: tuple[InputChange, ...] = ()
+    digest: str = ""
+    """Empty for a preview that failed."""
     policies: tuple[PolicyResult, ...] = ()
 
     @property
@@ -28,16 +32,38 @@ class Page:
     @property
     def end(self) -> str:
         """The last line, with which `fleet start --approved` approves this preview."""
-        return f"Digest of this preview: `{self.digest}`"
+        return f"Digest of this preview: `{self.digest}`" if self.digest else "No digest: the preview failed."
 
 
-def page_of(preview: Preview, stack: str, policies: tuple[PolicyResult, ...] = ()) -> Page:
-    """Return the review of a preview."""
+def page_of(
+    preview: Preview, stack: str, policies: tuple[PolicyResult, ...] = (), base: Preview | None = None
+) -> Page:
+    """Return the review of a preview.
+
+    Args:
+        preview: The preview.
+        stack: Name of the stack.
+        policies: The results of the policies.
+        base: The preview of the base branch, with which files and inputs that are not installed yet are compared.
+    """
+    shown = against(preview, base) if base else preview
     return Page(
         stack=stack,
-        verdict=tuple(verdict(preview)),
-        files=tuple(file_changes(preview)),
-        inputs=tuple(input_changes(preview)),
+        verdict=(*verdict(preview), *(_not_installed(preview, base) if base else ())),
+        files=tuple(file_changes(shown)),
+        inputs=tuple(input_changes(shown)),
         digest=preview.digest,
         policies=policies,
     )
+
+
+def refused_page(stack: str, errors: Sequence[str]) -> Page:
+    """Return the review of a preview that failed: its errors, and nothing of what it had found before."""
+    return Page(stack, tuple(Sentence(f"`pulumi up` would be refused: {error}", is_grave=True) for error in errors))
+
+
+def _not_installed(preview: Preview, base: Preview) -> Iterator[Sentence]:
+    if common := len(created(preview).keys() & created(base).keys()):
+        them = "it" if common == 1 else "them"
+        what = f"The base branch has {counted(common, 'resource')} that `up` has not created yet"
+        yield Sentence(f"{what}; below is only what this change makes different in {them}.")

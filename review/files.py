@@ -69,6 +69,12 @@ def count_changed_files(preview: Preview) -> int:
     return len({_machine_file(change) for change in preview.of(RenderedAssetSpec) if change.operation != "delete"})
 
 
+def machines_below(preview: Preview, folder: str) -> set[str]:
+    """Return the machines with a file below a folder that comes, changes or goes."""
+    files = map(_machine_file, preview.of(RenderedAssetSpec))
+    return {file.machine for file in files if file.path.startswith(f"{folder}/")}
+
+
 def _machine_file(change: Change[RenderedAssetSpec]) -> MachineFile:
     """Return path and machine of a file; its resource is named CLUSTER-FOLDER-FILE."""
     path, step = change.spec.path, change.step

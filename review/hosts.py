@@ -3,11 +3,13 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from assets.contract import CONNECTIONS
 from cluster.values.disk_hints import NO_HINT, as_compared, in_words
 from cluster.values.role import Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan
+from review.files import machines_below
 from review.preview import SECRET, Change, Preview
 from review.text import code, joined
 
@@ -119,6 +121,14 @@ def untouched(preview: Preview) -> list[str]:
     """Return the installed servers that a change does not reach, because nothing is written to them any more."""
     rollouts = [rollout for rollout in _rollouts(preview) if rollout.plan.changes_iso]
     return sorted(host for rollout in rollouts for host in {*rollout.plan.untouched} - {*_replaced(preview, rollout)})
+
+
+def kept_networks(preview: Preview) -> Iterator[str]:
+    """Yield a sentence on the installed servers whose network is another one in the files only."""
+    if kept := sorted({*untouched(preview)} & machines_below(preview, CONNECTIONS)):
+        are = "it is" if len(kept) == 1 else "they are"
+        why = f"{are} installed, and `up` writes to no installed server"
+        yield f"Leaves the network of {joined(kept)} as it is: {why}. Only `reinstall` brings the connections below."
 
 
 def _rollouts(preview: Preview) -> Iterator[Rollout]:

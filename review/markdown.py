@@ -8,12 +8,14 @@ from review.files import FileChange
 from review.inputs import InputChange
 from review.policies import PolicyResult
 from review.text import code, counted
+from review.verdict import Sentence
 
 LIMIT = 65_536
 """Characters of a comment on GitHub; here bytes are counted, which are never fewer."""
 RESERVED = 500
 """Bytes for the headings and for the lines that say what is left out."""
-HEADER = "| input | now | after `pulumi up` | of |\n|---|---|---|---|\n"
+HEADER = "| input | before | after | of |\n|---|---|---|---|\n"
+MARKUP = re.compile(r"([\\`*_\[\]<>~|&])")
 
 
 def markdown(page: Page, limit: int = LIMIT) -> str:
@@ -21,7 +23,7 @@ def markdown(page: Page, limit: int = LIMIT) -> str:
     room = limit - RESERVED - len(f"{_mark(page.stack)}{page.title}".encode())
     policies = [_policy(policy) for policy in page.policies]
     room -= sum(len(policy.encode()) for policy in policies)
-    sentences = [f"- **{effect.text}**\n" if effect.is_grave else f"- {effect.text}\n" for effect in page.verdict]
+    sentences = [_sentence(effect) for effect in page.verdict]
     sentences, room = _fitting(sentences, room)
     inputs, room = _fitting([_row(change) for change in page.inputs], room)
     files, room = _fitting([_file(file) for file in page.files], room)
@@ -63,6 +65,13 @@ def _fitting(parts: Sequence[str], room: int) -> tuple[list[str], int]:
         fitting.append(part)
         room -= size
     return fitting, room
+
+
+def _sentence(sentence: Sentence) -> str:
+    """Return a sentence with its code spans. Whatever else Markdown would read as markup is text, as in an error."""
+    parts = re.split("(`[^`]+`)", sentence.text)
+    text = "".join(part if index % 2 else MARKUP.sub(r"\\\1", part) for index, part in enumerate(parts))
+    return f"- **{text}**\n" if sentence.is_grave else f"- {text}\n"
 
 
 def _policy(policy: PolicyResult) -> str:

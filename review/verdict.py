@@ -46,12 +46,17 @@ class Sentence:
 
 
 def verdict(preview: Preview) -> list[Sentence]:
-    """Return what an update does, what it touches first."""
+    """Return what an update does: first what it cannot do, then what it touches."""
     if not preview.steps:
         return [Sentence("Nothing changes.")]
     touching = [*_machines(preview), *_others(preview)]
     still = [] if touching else [Sentence(_no_machine(preview))]
-    return [*still, *touching, *_untouched(preview), *_checked(preview), *_awaited(preview)]
+    return [*_kept(preview), *still, *touching, *_untouched(preview), *_checked(preview), *_awaited(preview)]
+
+
+def _kept(preview: Preview) -> Iterator[Sentence]:
+    for text in hosts.kept_networks(preview):
+        yield Sentence(text, is_grave=True)
 
 
 def _machines(preview: Preview) -> Iterator[Sentence]:
@@ -110,8 +115,9 @@ def _others(preview: Preview) -> Iterator[Sentence]:
 
 
 def _no_machine(preview: Preview) -> str:
-    files = count_changed_files(preview)
-    return f"No machine is changed. {counted(files, 'file')} will be as below." if files else "No machine is changed."
+    if not (files := count_changed_files(preview)):
+        return "No machine is changed."
+    return f"No machine is changed. Servers that are installed later get {counted(files, 'file')} as below."
 
 
 def _untouched(preview: Preview) -> list[Sentence]:

@@ -28,7 +28,7 @@ Resource = tuple[Provider[Any, Any], Spec, Outs]
 def refusals(before: ClusterPlan, after: ClusterPlan) -> list[str]:
     """Return the faults of a change; all servers of the plan before it are installed."""
     old, new = _resources(before), _resources(after)
-    return [line for name in old.keys() & new.keys() for line in _refused(old[name], new[name])]
+    return [line for name in old if name in new for line in _refused(old[name], new[name])]
 
 
 def _resources(plan: ClusterPlan) -> dict[str, Resource]:

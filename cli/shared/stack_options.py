@@ -3,6 +3,7 @@
 import json
 import shutil
 import subprocess
+from pathlib import Path
 from typing import Any
 
 from base.errors import ConfigError, Fault
@@ -67,8 +68,13 @@ def backend_url() -> str:
     return str(json.loads(done.stdout)["url"])
 
 
-def run_pulumi(*words: str, given: str = "") -> subprocess.CompletedProcess[str]:
+def run_pulumi(*words: str, given: str = "", folder: Path = Path()) -> subprocess.CompletedProcess[str]:
     """Run Pulumi with a text on standard input, and return its exit code and what it prints, which may be secret.
+
+    Args:
+        words: Its arguments.
+        given: The text.
+        folder: That of the project.
 
     Raises:
         ConfigError: Pulumi is not installed.
@@ -78,5 +84,5 @@ def run_pulumi(*words: str, given: str = "") -> subprocess.CompletedProcess[str]
         fix = "run `make setup`, then `. .venv/bin/activate`"
         raise ConfigError(Fault("", "pulumi is not in PATH", fix))
     return subprocess.run(  # noqa: S603
-        [command, *words, "--non-interactive"], input=given, capture_output=True, text=True, check=False
+        [command, *words, "--non-interactive"], input=given, capture_output=True, text=True, check=False, cwd=folder
     )

@@ -77,9 +77,7 @@ def test_production_on_an_empty_stack_is_refused_by_a_check() -> None:
     [
         pytest.param(
             lambda c: bare(c).update(apiVIPs=["192.168.111.6"]),
-            [
-                "okd-network: platform.baremetal.apiVIPs: 192.168.111.6, but the cluster was installed with 192.168.111.5"
-            ],
+            ["okd-network: platform.baremetal.apiVIPs: 192.168.111.6, but the cluster was installed with 192.168"],
             id="D2-VIP-api",
         ),
         pytest.param(

@@ -19,7 +19,9 @@ def test_a_saved_preview_is_reviewed_from_a_file_and_from_stdin(tmp_path: Path) 
         run("review", "prod", "--preview", "-", stdin=SAVED),
     )
     assert (by_file.returncode, by_file.stderr) == (0, "")
-    assert by_file.stdout.startswith(f"{HEAD}- No machine is changed. 1 file will be as below.\n")
+    assert by_file.stdout.startswith(
+        f"{HEAD}- No machine is changed. Servers that are installed later get 1 file as below.\n"
+    )
     assert by_stdin.stdout == by_file.stdout
 
 
@@ -35,21 +37,33 @@ def test_html_is_one_page() -> None:
     assert done.stdout.endswith("</html>\n")
 
 
-@pytest.mark.parametrize(
-    ("given", "line"),
-    [
-        ("", "standard input: no output of `pulumi preview --json`. Fix: "),
-        (
-            preview(diagnostics=[{"severity": "error", "message": "error: config: media: missing\n"}]),
-            "standard input: the preview failed: config: media: missing\n",
-        ),
-    ],
-    ids=["empty", "failed"],
-)
-def test_what_cannot_be_reviewed_is_refused(given: str, line: str) -> None:
-    done = run("review", "prod", "--preview", "-", stdin=given)
+def test_what_is_no_preview_is_refused() -> None:
+    done = run("review", "prod", "--preview", "-", stdin="")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith(line)
+    assert done.stderr.startswith("standard input: no output of `pulumi preview --json`. Fix: ")
+
+
+REFUSED = preview(
+    file("compute", "/etc/a", "1\n", "2\n"),
+    diagnostics=[
+        {"severity": "error", "message": "error: config: media: missing\nconfig: `phase`: <x> *y*. Fix: write _z_\n"}
+    ],
+)
+
+
+@pytest.mark.parametrize("options", [(), ("--html",), ("--policy",)])
+def test_the_review_of_a_refused_change_says_only_why(options: tuple[str, ...]) -> None:
+    done = run("review", "prod", "--preview", "-", *options, stdin=REFUSED)
+    lines = ("config: media: missing", "config: `phase`: <x> *y*. Fix: write _z_")
+    assert (done.returncode, done.stderr) == (2, "".join(f"standard input: {line}\n" for line in lines))
+    if "--html" in options:
+        assert '<li class="grave"><code>pulumi up</code> would be refused: config: media: missing</li>' in done.stdout
+    else:
+        assert done.stdout == (
+            f"{HEAD}- **`pulumi up` would be refused: config: media: missing**\n"
+            "- **`pulumi up` would be refused: config: `phase`: \\<x\\> \\*y\\*. Fix: write \\_z\\_**\n"
+            "\nNo digest: the preview failed.\n"
+        )
 
 
 @pytest.mark.parametrize(

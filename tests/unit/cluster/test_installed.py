@@ -4,6 +4,7 @@ import json
 from collections import defaultdict
 from functools import cache
 from ipaddress import IPv4Address
+from itertools import count
 
 import pytest
 
@@ -29,7 +30,7 @@ WORDS = {
 }
 SUPPORT = {row[FIELD]: row for row in rows()}
 VALID = [label for label, row in SUPPORT.items() if row[PLANNED] != "no"]
-RESERVED = defaultdict[str, IPv4Address](lambda: IPv4Address("192.168.111.21") + len(RESERVED))
+RESERVED = defaultdict[str, IPv4Address](map(IPv4Address("192.168.111.21").__add__, count()).__next__)
 """By MAC, an address of its own."""
 SEVERAL_MEMBERS = (
     "`controlPlane.replicas`",

@@ -53,7 +53,7 @@ x
 
 ### Other inputs
 
-| input | now | after `pulumi up` | of |
+| input | before | after | of |
 |---|---|---|---|
 | `vips[0]` | `192.0.2.5` | not set | okd-api |
 

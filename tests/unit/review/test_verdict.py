@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from assets.contract import CONNECTIONS
 from base.spec import Spec
 from cluster.plan import ClusterPlan, Role
 from providers.bootstrap_vm.model import BootstrapVmSpec
@@ -192,6 +193,21 @@ def test_only_a_new_line_of_reinstall_wipes() -> None:
         "(control plane: 1 of its 3 servers, and only if etcd can do without).",
         f"2 installed servers are not touched by this change to 1 file: {M1}, {M2}.",
     ]
+
+
+@pytest.mark.parametrize(("old", "new"), [("vlan=7\n", "vlan=8\n"), (None, "[bond]\n"), ("[bond]\n", None)])
+def test_the_network_of_an_installed_server_stays_and_that_is_said_first(old: str | None, new: str | None) -> None:
+    before, after = (installation(plans.plan(payload={**plans.PAYLOAD, "master": digit * 64})) for digit in "12")
+    rest = "2 installed servers are not touched by this change"
+    connection = file(f"hosts/{M0}", f"{CONNECTIONS}/bond0.nmconnection", old, new)
+    found = sentences(installs(before, after, M0, M1), connection)
+    assert found[0] == (
+        f"!Leaves the network of {M0} as it is: it is installed, and `up` writes to no installed server. "
+        "Only `reinstall` brings the connections below."
+    )
+    assert found[-1].startswith(rest)
+    other = file(f"hosts/{M2}", f"{CONNECTIONS}/bond0.nmconnection", old, new)
+    assert not any("Leaves" in line for line in sentences(installs(before, after, M0, M1), other))
 
 
 def test_a_line_of_reinstall_for_a_host_without_a_record_installs_it_once() -> None:
