@@ -31,7 +31,7 @@ OPERATIONS = {
     **{name: name for name in ("create", "update", "delete", "replace")},
     **dict.fromkeys(("create-replacement", "delete-replaced"), "replace"),
 }
-ERROR = re.compile(r"^(error: )?(base\.errors\.\w+: )?")
+ERROR = re.compile(r"^(error: )?(base\.errors\.\w+: )?(pulumi-python:\S+ resource '[^']*' has a problem: )?")
 """What Pulumi writes before the message of an error."""
 PROTECTED = re.compile(
     r'resource "(?P<urn>[^"]+)"\s+(cannot be deleted\s+because it is|as it is currently marked for) protect'

@@ -108,6 +108,11 @@ class BmcUrl:
         return f"{self.kind.partition('-')[0]}-virtualmedia"
 
     @property
+    def has_one_system(self) -> bool:
+        """Whether a BMC of its vendor is that of one server: iDRAC and iLO are, whatever path is written."""
+        return not self.kind.startswith("redfish")
+
+    @property
     def endpoint(self) -> tuple[object, ...]:
         """A value that is equal for all spellings of one BMC's address; the ports of HTTP and HTTPS are one."""
         port = None if self.port in PORTS.values() else self.port

@@ -15,6 +15,7 @@ from review.document import page_of
 from review.markdown import markdown
 from review.preview import read_preview
 from testing import clusters, plans
+from testing.git import committed
 from testing.golden import REVIEWS, masked
 from testing.previews import INSTALL_CONFIG, Lines, Project, Review, fresh, settled
 
@@ -415,7 +416,7 @@ def test_a_review_equals_the_golden_one(previews: dict[str, Future[Review]], nam
 
 @pytest.mark.golden
 def test_every_golden_review_belongs_to_a_change(accept_golden: bool) -> None:
-    wanted = {*REVIEWED, *(f"to-production-{name}" for name in clusters.REVIEWED)}
+    wanted = {*REVIEWED, *REFUSED, *(f"to-production-{name}" for name in clusters.REVIEWED)}
     for path in REVIEWS.iterdir() if accept_golden else ():
         if path.stem not in wanted:
             path.unlink()
@@ -433,10 +434,49 @@ def test_the_command_makes_the_preview_that_it_reviews(stacks: dict[str, Project
     assert "  - reinstall.okd-master-0: it is unknown when it was written: " in judged.stdout
     project.set(reinstall={"okd-master-0": "another"})
     refused = project.review()
-    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.returncode == 2
     (line,) = refused.stderr.splitlines()
     assert line.startswith("pulumi preview: ")
     assert "reinstall.okd-master-0 names another, the host is a system, UUID" in line
+
+
+REFUSED = {
+    "refused-vips": [CHANGES[name].make for name in ("api-vip", "ingress-vip", "vrid")],
+    "refused-address": [lambda project: project.configure(node_addresses={"okd-worker-1": [PEER[1]]})],
+}
+"""What a preview of a cluster in production refuses: by `check` of a resource, and by `diff` of one."""
+
+
+@pytest.mark.golden
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_review_begins_with_what_a_running_cluster_keeps(
+    stacks: dict[str, Project], tmp_path: Path, name: str, accept_golden: bool
+) -> None:
+    project = stacks["production"].copy(tmp_path / "refused")
+    for make in REFUSED[name]:
+        make(project)
+    done, file = project.review(), REVIEWS / f"{name}.md"
+    if accept_golden:
+        file.write_text(done.stdout)
+    assert (done.returncode, done.stdout) == (2, file.read_text()), "`make accept`, then review"
+
+
+def test_a_change_of_what_is_not_installed_is_shown_against_the_base(tmp_path: Path) -> None:
+    project = fresh(tmp_path / "new")
+    committed(project.program)
+    project.configure(vrids={"api": 77})
+    whole, compared = project.review(), project.review("--base", "HEAD")
+    assert (whole.returncode, compared.returncode, compared.stderr) == (0, 0, "")
+    verdict, _, rest = compared.stdout.partition("\n### Files\n")
+    assert "resources that `up` has not created yet; below is only what this change makes different" in verdict
+    assert sorted(line for line in rest.splitlines() if line.startswith(("-", "+"))) == [
+        *["+    virtual_router_id 77"] * 4,
+        *["-    virtual_router_id 67"] * 4,
+    ]
+    assert "| `api.router_id` | `67` | `77` | okd-network |" in rest
+    assert len(compared.stdout) < len(whole.stdout) / 5
+    unknown = project.review("--base", "elsewhere")
+    assert (unknown.stdout, unknown.stderr[:29]) == (whole.stdout, "not compared with elsewhere: ")
 
 
 def test_a_plain_preview_names_on_stdout_the_disk_that_it_wipes(stacks: dict[str, Project], tmp_path: Path) -> None:

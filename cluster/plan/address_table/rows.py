@@ -187,7 +187,8 @@ def _of_system(address: str, path: str) -> Iterator[Row]:
         url = parse_redfish_url(address)
     except BmcUrlError:
         return
-    yield Row(Use.SYSTEM, url.endpoint, address, path, path, part=url.system_id or "")
+    system = "" if url.has_one_system else url.system_id or ""
+    yield Row(Use.SYSTEM, url.endpoint, address, path, path, part=system)
 
 
 def _of_nodes(hosts: tuple[Host, ...], options: MachineOptions) -> Iterator[Row]:

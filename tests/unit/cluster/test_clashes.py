@@ -109,6 +109,20 @@ OWN_SERVER = "Fix: write another: a server belongs to one cluster"
             f"a server ({BARE}.hosts[0].bmc.address of a.yaml). {OWN_SERVER}",
             id="bmc-in-another-spelling",
         ),
+        *(
+            pytest.param(
+                bmc(f"{earlier}://10.1.1.1{SYSTEM}"),
+                bmc(f"{later}://10.1.1.1/redfish/v1/Systems/System.Embedded.1"),
+                f"{BARE}.hosts[0].bmc.address: {later}://10.1.1.1/redfish/v1/Systems/System.Embedded.1 is already the "
+                f"BMC of a server ({BARE}.hosts[0].bmc.address of a.yaml). {OWN_SERVER}",
+                id=f"issue-40-16-two-paths-of-{earlier}-and-{later}",
+            )
+            for earlier, later in (
+                ("idrac-virtualmedia", "idrac-virtualmedia"),
+                ("redfish-virtualmedia", "idrac-virtualmedia"),
+                ("ilo5-virtualmedia", "redfish-virtualmedia"),
+            )
+        ),
         pytest.param(
             both(bmc("10.1.1.1"), bare(provisioningNetwork="Unmanaged")),
             bmc("redfish-virtualmedia://10.1.1.1"),
