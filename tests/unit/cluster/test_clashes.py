@@ -112,9 +112,9 @@ OWN_SERVER = "Fix: write another: a server belongs to one cluster"
         *(
             pytest.param(
                 bmc(f"{earlier}://10.1.1.1{SYSTEM}"),
-                bmc(f"{later}://10.1.1.1/redfish/v1/Systems/System.Embedded.1"),
-                f"{BARE}.hosts[0].bmc.address: {later}://10.1.1.1/redfish/v1/Systems/System.Embedded.1 is already the "
-                f"BMC of a server ({BARE}.hosts[0].bmc.address of a.yaml). {OWN_SERVER}",
+                bmc(f"{later}://10.1.1.1/redfish/v1/Systems/2"),
+                f"{BARE}.hosts[0].bmc.address: {later}://10.1.1.1/redfish/v1/Systems/2 is already the BMC of a "
+                f"server ({BARE}.hosts[0].bmc.address of a.yaml). {OWN_SERVER}",
                 id=f"issue-40-16-two-paths-of-{earlier}-and-{later}",
             )
             for earlier, later in (

@@ -1,6 +1,5 @@
 """A stack's file, read without Pulumi."""
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
