@@ -161,22 +161,28 @@ def test_gitlab_comments_once_and_then_updates_that_comment(site: Site) -> None:
 
 @pytest.mark.parametrize("service", ["github", "gitlab"])
 @pytest.mark.parametrize(
-    ("printed", "line"),
+    ("printed", "body"),
     [
-        (FAILED, "preview.json: the preview failed: config: media: missing"),
-        ("", "preview.json: no output of `pulumi preview --json`."),
+        (
+            FAILED,
+            "## What `pulumi up` will do to the stack prod\n\n- **`pulumi up` would be refused: config: media: missing",
+        ),
+        (
+            "",
+            "## The preview of the stack prod failed\n```text\npreview.json: no output of `pulumi preview --json`.",
+        ),
     ],
     ids=["refused", "not-begun"],
 )
 def test_a_preview_that_fails_replaces_the_comment_and_fails_the_job(
-    site: Site, service: str, printed: str, line: str
+    site: Site, service: str, printed: str, body: str
 ) -> None:
     (site.folder / "preview").write_text(printed)
     (site.folder / "code").write_text("1")
     (site.folder / "comments").write_text(json.dumps([comment(9, f"{MARK}\nold")]))
     assert getattr(site, service)() == 2
     assert f"{'PATCH' if service == 'github' else 'PUT'} " in site.read("calls").splitlines()[-1]
-    assert site.read("body").startswith(f"{MARK}\n## The preview of the stack prod failed\n```text\n{line}")
+    assert site.read("body").startswith(f"{MARK}\n{body}")
 
 
 @pytest.mark.parametrize("service", ["github", "gitlab"])

@@ -195,7 +195,9 @@ def test_only_a_new_line_of_reinstall_wipes() -> None:
     ]
 
 
-@pytest.mark.parametrize(("old", "new"), [("vlan=7\n", "vlan=8\n"), (None, "[bond]\n"), ("[bond]\n", None)])
+@pytest.mark.parametrize(
+    ("old", "new"), [("vlan=7\n", "vlan=8\n"), (None, "[bond]\n"), ("[bond]\n", None)], ids=["changed", "new", "gone"]
+)
 def test_the_network_of_an_installed_server_stays_and_that_is_said_first(old: str | None, new: str | None) -> None:
     before, after = (installation(plans.plan(payload={**plans.PAYLOAD, "master": digit * 64})) for digit in "12")
     rest = "2 installed servers are not touched by this change"
