@@ -165,7 +165,7 @@ def test_gitlab_comments_once_and_then_updates_that_comment(site: Site) -> None:
     [
         (
             FAILED,
-            "## What `pulumi up` will do to the stack prod\n\n- **`pulumi up` would be refused: config: media: missing",
+            "## What `pulumi up` will do to the stack prod\n\n- **`pulumi up` would be refused: config: media: ",
         ),
         (
             "",
