@@ -26,7 +26,7 @@ def reviewed(base: list[dict[str, Any]], change: list[dict[str, Any]]) -> Page:
     return page_of(now, "prod", base=before)
 
 
-def test_only_what_the_change_makes_different_is_shown_and_all_that_up_does_is_said() -> None:
+def test_only_the_difference_is_shown_and_all_that_up_does_is_said() -> None:
     change = [*first(PLAN), file("compute", "/etc/a", None, "a\nB\n")]
     page = reviewed([*first(PLAN), FILE], change)
     assert [(each.title, each.lines) for each in page.files] == [("`/etc/a` on compute", (" a", "-b", "+B"))]
