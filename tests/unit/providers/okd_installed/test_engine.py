@@ -185,7 +185,7 @@ def test_with_a_complete_version_an_operator_that_is_not_well_is_a_line(trait: d
 @pytest.mark.parametrize(
     "conditions", [{"Available": "True", "Degraded": "False"}, {**READY, "Progressing": "Unknown"}]
 )
-def test_an_operator_that_does_not_say_that_it_ceased_to_progress_is_awaited(conditions: dict[str, str]) -> None:
+def test_an_operator_that_does_not_say_that_it_has_settled_is_awaited(conditions: dict[str, str]) -> None:
     silent = {"metadata": {"name": "console"}, "status": status(conditions)}
     error = Rig([(0, status(DONE), [operator("dns"), silent])]).error()
     assert error.startswith("OKD: the version is complete, after 100 s; 1 of 2 operators are not ready\n  console: ")
