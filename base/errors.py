@@ -51,6 +51,10 @@ class Fault:
         return f"{line}. Fix: {self.fix}" if self.fix else line
 
 
+class Stricter(Fault):
+    """A fault of this program only: openshift-install accepts the same install-config."""
+
+
 def one_line(text: str) -> str:
     """Return the text as one line, with line breaks and terminal escapes spelled out."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

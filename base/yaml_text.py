@@ -5,7 +5,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import yaml
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, Stricter
 from base.yaml_scalars import scalar
 
 MOST_VALUES = 200_000
@@ -115,20 +115,26 @@ def _check_size(text: str | bytes) -> None:
 
 
 def _fault(where: Any, why: str = "", fix: str = "") -> Fault:
-    """Return the fault at a place of the text, without the parser's own message, which may quote a secret."""
+    """Return the fault at a place of the text, without the parser's own message, which may quote a secret.
+
+    It is a `Stricter` one where Go's parser reads the text: the first document, and a value by another type.
+    """
+    read_by_go = False
     match where:
         case yaml.composer.ComposerError(context=None):
             why, fix = "an undefined anchor", "define it, or remove the alias"
         case yaml.composer.ComposerError():
-            why, fix = "a second document", "keep one document"
+            why, fix, read_by_go = "a second document", "keep one document", True
         case _DuplicateKeyError():
             why, fix = "a duplicate key", "keep one of the two"
         case yaml.constructor.ConstructorError():
-            why = "a type that JSON does not have"
+            why, read_by_go = "a type that JSON does not have", "constructor for the tag" in str(where.problem)
             fix = "write text, a number, true or false, a list or a mapping"
     mark = getattr(where, "problem_mark", None) or getattr(where, "start_mark", None)
     position = f" at line {mark.line + 1}, column {mark.column + 1}" if mark else ""
     usual = "correct quotes, brackets and indentation there" if mark else "quote odd values, escape odd characters"
+    if read_by_go:
+        return Stricter("", f"{why}{position}", fix)
     return Fault("", f"not valid YAML{position}{why and f': {why}'}", fix or usual)
 
 

@@ -9,14 +9,14 @@ from pydantic_core import core_schema
 
 from cluster.install_config import InstallConfig, platform
 from cluster.install_config.old_spellings import API_VERSIONS
-from cluster.install_config.rules import access, features, hosts, pki, pools, vips
+from cluster.install_config.rules import access, by_release, features, hosts, pki, pools, vips
 from cluster.options import Options
 
 VALUES: dict[tuple[str, str], Iterable[str]] = {
     ("InstallConfig", "apiVersion"): API_VERSIONS,
     ("InstallConfig", "additionalTrustBundlePolicy"): access.BUNDLE_POLICIES,
-    ("InstallConfig", "featureSet"): features.FEATURE_SETS,
-    ("InstallConfig", "osImageStream"): features.OS_IMAGE_STREAMS,
+    ("InstallConfig", "featureSet"): by_release.FEATURE_SETS,
+    ("InstallConfig", "osImageStream"): by_release.OS_IMAGE_STREAMS,
     ("InstallConfig", "publish"): (features.PUBLISH,),
     ("InstallConfig", "cpuPartitioningMode"): features.CPU_PARTITIONING,
     ("ImageSource", "sourcePolicy"): access.SOURCE_POLICIES,

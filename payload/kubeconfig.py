@@ -1,5 +1,6 @@
 """The kubeconfig that openshift-install writes beside the Ignition configs, if the operator has put it there."""
 
+from base64 import b64encode
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -7,6 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Base64Bytes, Field
 
 from base.errors import ConfigError, PayloadError
+from base.files import write_private
 from base.spec import Model
 from base.yaml_text import parse_yaml
 from payload.pem import Certificates, certificates_in_text, certificates_of, check_pair, system_authorities
@@ -119,6 +121,32 @@ def kubeconfig_text(stack: str) -> str | None:
     except OSError as error:
         what = f"cannot be read ({error.strerror})"
         raise PayloadError(what, where=str(path), fix="make it readable, or remove it") from None
+
+
+def add_authority(stack: str, pem: str) -> bool:
+    """Have a stack's kubeconfig trust more CAs, as openshift-install has it trust the routers' when OKD is complete.
+
+    A kubeconfig without CAs, by which a client trusts those of its machine, stays as it is.
+
+    Args:
+        stack: The stack.
+        pem: Certificates; those that the file has already are not added again.
+
+    Returns:
+        Whether the file has them now, or needs none.
+    """
+    path = kubeconfig_path(stack)
+    try:
+        content = path.read_bytes()
+        cluster = _Clusters.model_validate(parse_yaml(content)).clusters[0].cluster
+        if not cluster.ca or {*certificates_of(pem.encode())} <= {*certificates_of(cluster.ca)}:
+            return True
+        before, after = b64encode(cluster.ca), b64encode(pem.encode().rstrip() + b"\n" + cluster.ca)
+        if before in content:
+            write_private(path, content.replace(before, after))
+        return before in content
+    except (OSError, ConfigError, ValueError):
+        return False
 
 
 def needed(stack: str, kubeconfig: Kubeconfig | None, option: str) -> Kubeconfig:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.render import render
+from base.errors import Stricter
 from boot_media.keyfiles import keyfiles_of
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import DISABLED
@@ -62,9 +63,9 @@ def text() -> str:
 def _row(label: str) -> tuple[str, ...]:
     written = _written(EXAMPLES[label])
     reading = read(written)
-    if any(not LOGIN.fullmatch(fault.where) for fault in reading.faults):
+    if any(not LOGIN.fullmatch(fault.where) for fault in reading.faults if not isinstance(fault, Stricter)):
         return label, "invalid", "no", "no", "no", "no"
-    if any(unsupported(reading.config)):
+    if any(isinstance(fault, Stricter) for fault in reading.faults) or any(unsupported(reading.config)):
         return label, "yes", "no", "no", "no", "no"
     planned, rendered = _effects(label)
     if _is_value(label) and _uses(BASE, label):

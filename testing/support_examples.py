@@ -150,7 +150,12 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     },
     "`networking.type`": {"networking.networkType": Absent, "networking.type": "Calico"},
     "`controlPlane.name`": {"controlPlane.name": "master"},
-    "`controlPlane.replicas`": {"controlPlane.replicas": 1, f"{BARE}.hosts": lambda hosts: [hosts[0], *hosts[3:]]},
+    "`controlPlane.replicas`": {
+        "controlPlane.replicas": 4,
+        "compute[].replicas": 1,
+        f"{HOST[:-2]}[3].role": "master",
+    },
+    "`controlPlane.replicas: 1`": {"controlPlane.replicas": 1},
     "`controlPlane.replicas: 2`": FENCED,
     "`controlPlane.architecture: amd64`, `compute[].architecture: amd64`": {"controlPlane.architecture": "amd64"},
     **{
@@ -190,6 +195,10 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
         for name in ("OpenShiftManagedDefault", "UserManaged")
     },
     f"`{BARE}.dnsRecordsType`": {f"{BARE}.dnsRecordsType": "Internal"},
+    f"`{BARE}.bgpVIPConfig`, `{HOST}.bgpPeers`": {
+        "featureSet": "DevPreviewNoUpgrade",
+        f"{BARE}.bgpVIPConfig": {"localASN": 64512},
+    },
     **{f"`{path}`": STATIC for path in STATIC},
     f"`{BARE}.additionalNTPServers`": {f"{BARE}.additionalNTPServers": ["192.0.2.1", "ntp.example.com"]},
     f"`{BARE}.bmcVerifyCA`": {f"{BARE}.bmcVerifyCA": CA},
@@ -212,15 +221,15 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     f"`{HOST}.name`": {f"{HOST}.name": "other"},
     **{f"`{HOST}.role: {name}`": {f"{HOST}.role": name} for name in ("master",)},
     f"`{HOST}.role: worker`": {
-        "controlPlane.replicas": 1,
-        "compute[].replicas": 4,
-        f"{BARE}.hosts[0].role": "worker",
-        f"{BARE}.hosts[1].role": "worker",
+        "controlPlane.replicas": 4,
+        "compute[].replicas": 1,
+        f"{BARE}.hosts[3].role": "master",
+        f"{BARE}.hosts[4].role": "worker",
     },
     f"`{HOST}.role: arbiter`": ARBITER,
     f"`{HOST}.role`, none": {
-        "controlPlane.replicas": 1,
-        "compute[].replicas": 4,
+        "controlPlane.replicas": 4,
+        "compute[].replicas": 1,
         f"{BARE}.hosts[*].role": Absent,
     },
     f"`{HOST}.bootMACAddress`": {f"{HOST}.bootMACAddress": "52:54:00:00:00:97"},

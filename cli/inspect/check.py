@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from base.errors import ConfigError, Fault, one_line
+from base.errors import ConfigError, Fault, Stricter, one_line
 from boot_media.keyfiles import keyfiles_of
 from boot_media.tools import has_nmstatectl
 from cli.shared.command import Command
@@ -16,12 +16,14 @@ from cli.shared.command_line import EXIT_INVALID, EXIT_NOT_INSTALLABLE, EXIT_OK
 from cluster.clashes import ClusterConfig, clashes_between
 from cluster.files import read_text, read_yaml
 from cluster.install_config import InstallConfig, may_be_a_secret, read
+from cluster.install_config.releases import Release
 from cluster.known_options import KnownOptions, known_options
 from cluster.options import MachineOptions, read_options
 from cluster.plan.intent import NO_OPTIONS
 from cluster.plan.load import credentials_of, has_secret, network_refusals
 from cluster.plan.refusals import beyond_this_release, unsupported
 from cluster.stack_files import misplaced_keys, plain_secrets_of_config, plain_secrets_of_options
+from payload.release import payload_release
 
 
 class CheckedFile(NamedTuple):
@@ -34,7 +36,12 @@ class CheckedFile(NamedTuple):
     faults: tuple[Fault, ...]
     """What openshift-install refuses."""
     refusals: tuple[Fault, ...] = ()
-    """What of the rest this release cannot install."""
+    """What of the rest this program refuses: `Stricter` rules, and what this release cannot install."""
+
+    @property
+    def of_its_content(self) -> list[Fault]:
+        """All but what this release cannot install: with any of these, `config` may not be what was meant."""
+        return [*self.faults, *(fault for fault in self.refusals if isinstance(fault, Stricter))]
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -53,8 +60,9 @@ def _add_arguments_of_check(parser: argparse.ArgumentParser) -> None:
 def check(options: argparse.Namespace) -> int:
     """Print two verdicts on each install-config, or `ok`.
 
-    The first is what openshift-install would refuse, the second what of the rest this release cannot install; its
-    lines say `valid, but not installable`. Exit codes: 0 both are fine, 2 a file is invalid, 3 all are valid, but at
+    The first is what openshift-install would refuse: with --stack that of the release that made the stack's payload,
+    else the newest. The second is what of the rest this program refuses, or cannot install; its lines say
+    `valid, but not installable`. Exit codes: 0 both are fine, 2 a file is invalid, 3 all are valid, but at
     least one is not installable.
     """
     if options.stack:
@@ -77,7 +85,10 @@ def clashes(options: argparse.Namespace) -> int:
 
 
 def check_file(
-    file: str, known: KnownOptions | None = None, may_lack: Callable[[Fault], bool] = lambda _: False
+    file: str,
+    known: KnownOptions | None = None,
+    may_lack: Callable[[Fault], bool] = lambda _: False,
+    release: Release | None = None,
 ) -> CheckedFile:
     """Read and check one file, and print its notices.
 
@@ -86,21 +97,30 @@ def check_file(
         known: The options of its stack: their addresses are checked with it, and it may lack the secrets that
             they have.
         may_lack: Whether a fault does not count.
+        release: The release of openshift-install whose verdict counts; None: the newest.
     """
     text = ""
     try:
         text = read_text(Path(file))
-        reading = read(text, credentials_of(known.options.bmc_credentials) if known else None)
+        reading = read(text, credentials_of(known.options.bmc_credentials) if known else None, release)
     except ConfigError as error:
-        return CheckedFile(file, text, InstallConfig(), error.faults)
+        return CheckedFile(file, text, InstallConfig(), *_by_owner(error.faults))
     for notice in reading.notices:
         print(one_line(str(replace(notice, what=f"notice: {notice.what}").within(file))), file=sys.stderr)
     options: MachineOptions = known.options if known else NO_OPTIONS
-    refusals = beyond_this_release(reading, options)
+    invalid, refusals = map(list, _by_owner(reading.faults))
+    refusals += beyond_this_release(reading, options)
     if all(map(may_be_a_secret, reading.faults)) and not any(unsupported(reading.config)):
         refusals += network_refusals(reading.config, options, keyfiles_of if has_nmstatectl() else None)
-    faults = (fault for fault in reading.faults if not may_lack(fault) and not (known and has_secret(known, fault)))
+    faults = (fault for fault in invalid if not may_lack(fault) and not (known and has_secret(known, fault)))
     return CheckedFile(file, text, reading.config, tuple(faults), tuple(refusals))
+
+
+def _by_owner(faults: Iterable[Fault]) -> tuple[tuple[Fault, ...], tuple[Fault, ...]]:
+    """Return the faults that openshift-install has too, and the others."""
+    listed = [*faults]
+    own = tuple(fault for fault in listed if isinstance(fault, Stricter))
+    return tuple(fault for fault in listed if fault not in own), own
 
 
 def _stack_of(file: str) -> tuple[Path, str]:
@@ -127,7 +147,8 @@ def _check_stack(folder: Path, stack: str) -> Iterator[CheckedFile]:
         faults = [*misplaced_keys(read_yaml(options_file)), *plain_secrets_of_options(options)]
     except ConfigError as error:
         faults = [replace(fault, where="") for fault in error.faults]  # it names the file
-    checked = check_file(str(config_file), known_options(options))
+    release = payload_release(folder / stack / "payload" / "bootstrap.ign")
+    checked = check_file(str(config_file), known_options(options), release=release)
     was_read = checked.config != InstallConfig()  # with the stack's logins, which are not in the file itself
     plain = plain_secrets_of_config(read(checked.text).config, stack) if was_read else ()
     yield checked._replace(faults=(*checked.faults, *plain))

@@ -33,7 +33,7 @@ def move_secrets(options: argparse.Namespace) -> int:
     """
     stack, file = options.stack, install_config(options.stack)
     checked = check_file(str(file))
-    if faults := [fault for fault in checked.faults if not may_be_a_secret(fault)]:
+    if faults := [fault for fault in checked.of_its_content if not may_be_a_secret(fault)]:
         raise ConfigError(*(fault.within(str(file)) for fault in faults))
     secrets = [*_secrets(checked.config)]
     try:

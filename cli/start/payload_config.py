@@ -53,7 +53,7 @@ def config_of_payload(file: Path, stack: str | None) -> str:
         """Missing logins may be secrets of the stack, and the payload does not need them."""
         return may_be_a_secret(fault) and (fault != NO_PULL_SECRET or bool(pull_secret))
 
-    if faults := [fault for fault in checked.faults if not excused(fault)]:
+    if faults := [fault for fault in checked.of_its_content if not excused(fault)]:
         raise ConfigError(*(fault.within(str(file)) for fault in faults))
     secrets = {"pullSecret": pull_secret} if pull_secret else {}
     return payload_text({**mapping(checked.text), **secrets}, checked.config.networking)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 
 HOSTS = "platform.baremetal.hosts"
 
@@ -18,10 +18,12 @@ def empty_hints(content: dict[str, Any]) -> Iterator[Fault]:
         hints = host.get("rootDeviceHints", ...) if isinstance(host, dict) else ...
         at = f"{HOSTS}[{index}].rootDeviceHints"
         if hints in (None, {}):
-            yield Fault(at, "empty, and so no hint for the installer", "name the disk, or remove rootDeviceHints")
+            yield Stricter(at, "empty, and so no hint for the installer", "name the disk, or remove rootDeviceHints")
         for name, value in hints.items() if isinstance(hints, dict) else ():
             if value is None or not str(value).strip():
-                yield Fault(f"{at}.{name}", "empty, and so no hint for the installer", f"write it, or remove {name}")
+                yield Stricter(
+                    f"{at}.{name}", "empty, and so no hint for the installer", f"write it, or remove {name}"
+                )
 
 
 def _hosts(content: Any) -> list[Any]:

@@ -4,7 +4,7 @@ from typing import Any
 
 from pydantic import Field, StrictBool, StrictInt
 
-from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text, as_text
+from cluster.install_config.section import EMPTY, OLD, Cidr, Secret, Section, Text, as_text
 
 BARE = "platform.baremetal"
 """The path of the platform in the file."""
@@ -53,6 +53,8 @@ class Host(Section):
     hardware_profile: Text = Field("", json_schema_extra=OLD)
     root_device_hints: RootDeviceHints | None = None
     network_config: dict[str, Any] | None = Field(None, repr=False)
+    bgp_peers: tuple[dict[str, Any], ...] = Field((), repr=False)
+    """May hold passwords, as `bgpVIPConfig`."""
 
 
 class LoadBalancer(Section):
@@ -71,7 +73,7 @@ class BareMetal(Section):
     provisioning_bridge: Text = ""
     provisioning_mac_address: Text = Field("", alias="provisioningMACAddress")
     provisioning_network_interface: Text = ""
-    provisioning_network_cidr: Text = Field("", alias="provisioningNetworkCIDR")
+    provisioning_network_cidr: Cidr = Field("", alias="provisioningNetworkCIDR")
     provisioning_network_gateway: Text = ""
     provisioning_dhcp_range: Text = Field("", alias="provisioningDHCPRange")
     cluster_provisioning_ip: Text = Field("", alias="clusterProvisioningIP")
@@ -83,6 +85,8 @@ class BareMetal(Section):
     ingress_vips: tuple[Text, ...] = Field((), alias="ingressVIPs")
     load_balancer: LoadBalancer | None = None
     dns_records_type: Text = ""
+    bgp_vip_config: dict[str, Any] | None = Field(None, alias="bgpVIPConfig", repr=False)
+    """May hold passwords of BGP peers."""
     additional_ntp_servers: tuple[Text, ...] = Field((), alias="additionalNTPServers")
     bmc_verify_ca: Text = Field("", alias="bmcVerifyCA")
     default_machine_platform: dict[str, Any] | None = None

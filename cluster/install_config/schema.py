@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field, StrictBool, StrictInt
 
 from cluster.install_config.platform import BareMetal, Platform
-from cluster.install_config.section import EMPTY, OLD, Secret, Section, Text
+from cluster.install_config.section import EMPTY, OLD, Cidr, Int32, Secret, Section, Text, Time
 
 
 class Metadata(Section):
@@ -19,27 +19,27 @@ class Metadata(Section):
     namespace: Text = ""
     labels: dict[str, Text] = Field(default_factory=dict)
     annotations: dict[str, Text] = Field(default_factory=dict)
-    creation_timestamp: Text = ""
+    creation_timestamp: Time = ""
 
 
 class MachineNetwork(Section):
     """A network that contains addresses of the machines."""
 
-    cidr: Text = ""
+    cidr: Cidr = ""
 
 
 class ClusterNetwork(Section):
     """A network of pods."""
 
-    cidr: Text = ""
-    host_prefix: StrictInt = 0
-    host_subnet_length: StrictInt = Field(0, json_schema_extra=OLD)
+    cidr: Cidr = ""
+    host_prefix: Int32 = 0
+    host_subnet_length: Int32 = Field(0, json_schema_extra=OLD)
 
 
 class OvnIpv4(Section):
     """OVN-Kubernetes' own IPv4 networks."""
 
-    internal_join_subnet: Text = ""
+    internal_join_subnet: Cidr = ""
 
 
 class OvnKubernetesConfig(Section):
@@ -54,11 +54,11 @@ class Networking(Section):
     network_type: Text = ""
     machine_network: tuple[MachineNetwork, ...] = ()
     cluster_network: tuple[ClusterNetwork, ...] = ()
-    service_network: tuple[Text, ...] = ()
+    service_network: tuple[Cidr, ...] = ()
     cluster_network_mtu: StrictInt = Field(0, alias="clusterNetworkMTU")
     ovn_kubernetes_config: OvnKubernetesConfig | None = None
-    machine_cidr: Text = Field("", alias="machineCIDR", json_schema_extra=OLD)
-    service_cidr: Text = Field("", alias="serviceCIDR", json_schema_extra=OLD)
+    machine_cidr: Cidr = Field("", alias="machineCIDR", json_schema_extra=OLD)
+    service_cidr: Cidr = Field("", alias="serviceCIDR", json_schema_extra=OLD)
     cluster_networks: tuple[ClusterNetwork, ...] = Field((), json_schema_extra=OLD)
     type: Text = Field("", json_schema_extra=OLD)
 
@@ -140,7 +140,7 @@ class OperatorPublishingStrategy(Section):
 class RsaKey(Section):
     """Properties of an RSA key."""
 
-    key_size: StrictInt = 0
+    key_size: Int32 = 0
 
 
 class EcdsaKey(Section):
@@ -172,8 +172,8 @@ class Pki(Section):
 class InstallConfig(Section):
     """install-config.yaml."""
 
-    api_version: Text = ""
-    kind: Text = ""
+    api_version: str = ""  # the installer reads no number as text here, unlike everywhere else
+    kind: str = ""
     metadata: Metadata = Metadata()
     base_domain: Text = ""
     networking: Networking = Networking()

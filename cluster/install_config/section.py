@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, ConfigDict, SecretStr
+from pydantic import BeforeValidator, ConfigDict, Field, SecretStr, StrictInt
 from pydantic.alias_generators import to_camel
 
 from base.spec import Model
@@ -17,8 +17,13 @@ def as_text(value: Any) -> Any:
     return str(value) if isinstance(value, int) else value
 
 
+CIDR, TIME = "a network", "a time"
+"""Marks of a field that the installer decodes as more than text; see `decoding`."""
 Text = Annotated[str, BeforeValidator(as_text)]
+Cidr = Annotated[Text, CIDR]
+Time = Annotated[str, TIME]
 Secret = Annotated[SecretStr, BeforeValidator(as_text)]
+Int32 = Annotated[StrictInt, Field(ge=-(2**31), le=2**31 - 1)]
 EMPTY = SecretStr("")
 OLD: dict[str, Any] = {"deprecated": True}
 """Mark of an old spelling in the JSON schema; see `old_spellings`."""

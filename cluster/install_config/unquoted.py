@@ -6,7 +6,7 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, SecretStr
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 from base.shapes import Location, dotted
 from cluster.install_config.section import as_text
 
@@ -28,11 +28,11 @@ def misread_scalars(annotation: Any, value: Any, written: Any, at: Location = ()
     if annotation in (str, SecretStr):
         if isinstance(value, bool | int | float) and as_text(value) != written:
             what = "is a number or a boolean without quotes, and is read as another text"
-            yield Fault(dotted(at), what if annotation is SecretStr else f"{written} {what}", FIX)
+            yield Stricter(dotted(at), what if annotation is SecretStr else f"{written} {what}", FIX)
     elif type(value) is int and annotation in (int, Any):
         if OCTAL.fullmatch(written):
             what = f"{written} is octal, and is read as {value}"
-            yield Fault(dotted(at), what, f"write {value}, or the number without the 0 before it")
+            yield Stricter(dotted(at), what, f"write {value}, or the number without the 0 before it")
     elif members := _members(annotation, value):
         for key, inner in members:
             yield from misread_scalars(inner, value[key], written[key], (*at, key))

@@ -127,6 +127,7 @@ def option_of(machine: Server | BootstrapHost) -> str:
 
 def _networks(config: InstallConfig) -> Iterator[Fault]:
     yield from _vip_families(config)
+    yield from _bgp(config)
     yield from _bootstrap_gateway(config)
     if config.baremetal.provisioning_network != DISABLED:
         yield from _provisioning(config)
@@ -147,6 +148,15 @@ def _provisioning(config: InstallConfig) -> Iterator[Fault]:
     if ends and (room := int(ends[1]) - int(ends[0]) + 1) < hosts:
         what = f"{bare.provisioning_dhcp_range} has {room} addresses for {hosts} hosts"
         yield Fault(f"{BARE}.provisioningDHCPRange", what, "write a longer one: each host has its own address there")
+
+
+def _bgp(config: InstallConfig) -> Iterator[Fault]:
+    peers = {
+        f"{BARE}.hosts[{index}].bgpPeers": host.bgp_peers for index, host in enumerate(config.baremetal.hosts or ())
+    }
+    for where, value in {f"{BARE}.bgpVIPConfig": config.baremetal.bgp_vip_config, **peers}.items():
+        if value:
+            yield Fault(where, "VIPs by BGP: not supported, this program announces them by VRRP", "remove it")
 
 
 def _bootstrap_gateway(config: InstallConfig) -> Iterator[Fault]:

@@ -42,7 +42,7 @@ UNTYPED = "ipmi"
 """The type that metal3 reads where none is named."""
 PXE_ONLY = (UNTYPED, "libvirt")
 REMOVED = ("ilo4", "ilo4-virtualmedia", "ilo5", "irmc", "ibmc", "idrac")
-"""Types that metal3 no longer supports (`idrac` is WSMAN). Older releases of OKD still do."""
+"""Types that metal3 no longer supports (`idrac` is WSMAN). The installer still knows them: see `metal3`."""
 FOREIGN = {*PXE_ONLY, *REMOVED, *(f"{family}+{transport}" for family in REMOVED for transport in PORTS)}
 INSTEAD = "redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE"
 

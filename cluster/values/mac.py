@@ -2,7 +2,7 @@
 
 import re
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 
 _SPELLINGS = re.compile(
     r"[0-9a-fA-F]{2}([:-])[0-9a-fA-F]{2}(?:\1[0-9a-fA-F]{2}){4}|[0-9a-fA-F]{4}(?:\.[0-9a-fA-F]{4}){2}"
@@ -23,4 +23,4 @@ def mac_fault(text: str) -> Fault | None:
         return Fault("", f"{text} is not a MAC address", fix)
     if bytes.fromhex(mac.replace(":", ""))[0] & GROUP_BIT:
         return Fault("", f"{text} is the address of a group (its first octet is odd)", fix)
-    return Fault("", f"{text} is not a network card's", fix) if mac == "00:00:00:00:00:00" else None
+    return Stricter("", f"{text} is not a network card's", fix) if mac == "00:00:00:00:00:00" else None

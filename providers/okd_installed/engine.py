@@ -1,4 +1,8 @@
-"""Watches OKD's installation by what `openshift-install wait-for install-complete` watches: version and operators."""
+"""Watches OKD's installation as `openshift-install wait-for install-complete` does: the version, then the operators.
+
+Source: openshift/installer 5f2b0d3dc3, cmd/openshift-install/command/waitfor.go. It counts the half minute from the
+cluster's timestamps; this module counts its own, because the two clocks may differ.
+"""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,14 +12,16 @@ from base.errors import IncompleteError, one_line
 from base.progress import Report, Say, with_time_left
 from base.spec import Model
 from providers.okd_installed.model import OkdInstalledOuts
-from wires.api.resources import KubernetesReader, Metadata, Status
+from wires.api.resources import ConfigMap, KubernetesReader, Metadata, Status
 
 VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 POLL_S = 5.0
-STEADY_S = 30.0  # openshift-install 4.21 wants operators that have not progressed for as long
+ROUTER_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
+STEADY_S = 30.0  # openshift-install wants operators that have not progressed for as long
 VERSION_READY = {"Available": "True", "Failing": "False", "Progressing": "False"}
 OPERATOR_READY = {"Available": "True", "Degraded": "False", "Progressing": "False"}
+OPERATOR_STEADY = {"Progressing": "False"}
 SHOWN = 3
 """Operators in a line of progress."""
 
@@ -31,12 +37,21 @@ class _Status(Status):
         """Return the first condition that is not as wanted, with its message. None: all are."""
         for kind, status in wanted.items():
             condition = self.condition(kind)
-            if condition is None and status == "True":
-                return f"not {kind} yet"
-            if condition and condition.status != status:
+            if condition is None:
+                return f"not {kind} yet" if status == "True" else f"yet to report {kind}"
+            if condition.status != status:
                 what = f"not {kind}" if status == "True" else kind
                 return one_line(f"{what}: {condition.message}" if condition.message else what)
         return None
+
+    def unfinished(self) -> str | None:
+        """Return what a version that is not complete says of itself: its failure, or its progress. None: complete."""
+        problem = self.problem(VERSION_READY)
+        failing, progressing = self.condition("Failing"), self.condition("Progressing")
+        is_failing = failing is not None and failing.status == "True"
+        if problem and not is_failing and progressing and progressing.status == "True" and progressing.message:
+            return one_line(progressing.message)
+        return problem and f"the version is {self.problem({'Failing': 'False'}) if is_failing else problem}"
 
 
 class _Operator(Model):
@@ -64,7 +79,9 @@ class OkdInstalledEngine:
     log: Say
     """Takes a line for each operator that becomes ready, or ceases to be."""
     _operators: dict[str, str | None] = field(default_factory=dict)
-    """What each operator lacks; None: it is ready."""
+    """What each operator lacks; None: it is ready. With a complete version, only what still progresses counts."""
+    _progressing: tuple[str, ...] = ()
+    """The operators that have not ceased to progress."""
     _release: str = ""
     _lacks: str | None = None
     """What the installation lacked at the last poll."""
@@ -78,12 +95,22 @@ class OkdInstalledEngine:
         wait = Wait(self.clock, deadline_s, STEADY_S, POLL_S)
         if wait.until(self._check, self._reporter()):
             raise self._late(deadline_s)
+        for name, problem in self._unready().items():
+            self.log(f"the installation is complete, but {name} is {problem}")
         return OkdInstalledOuts(version=self._release, operators=sorted(self._operators))
+
+    def router_ca(self) -> str | None:
+        """Return the PEM of the CA that signs the routers' certificates. None: OKD does not tell it."""
+        try:
+            found = self.api.get(self.vip, ROUTER_CA, ConfigMap)
+        except OSError:
+            return None
+        return found.data.get("ca-bundle.crt") if found else None
 
     def _reporter(self) -> Callable[[str, float], None]:
         report = with_time_left(self.report, "waiting for the installation")
-        ready = "all {} operators are ready; {}".format
-        return lambda line, left_s: report(line if self._lacks else ready(len(self._operators), line), left_s)
+        steady = "the version is complete, and none of {} operators progresses; {}".format
+        return lambda line, left_s: report(line if self._lacks else steady(len(self._operators), line), left_s)
 
     def _check(self) -> str | None:
         self._lacks = self._problem()
@@ -102,13 +129,24 @@ class OkdInstalledEngine:
         self._compare(
             {operator.metadata.name: operator.status.problem(OPERATOR_READY) for operator in operators.items}
         )
+        self._progressing = tuple(
+            sorted(each.metadata.name for each in operators.items if each.status.problem(OPERATOR_STEADY))
+        )
+        if problem := version.status.unfinished():
+            return "; ".join([problem, *self._counted()])
+        return f"the version is complete; {self._waiting()}" if self._progressing else None
+
+    def _counted(self) -> list[str]:
+        """Return how many operators are ready, and what some lack; nothing if all are."""
         unready = self._unready()
-        if unready:
-            ready = len(self._operators) - len(unready)
-            some = "; ".join(f"{name} is {problem}" for name, problem in list(unready.items())[:SHOWN])
-            return f"{ready} of {len(self._operators)} operators are ready; {some}"
-        problem = version.status.problem(VERSION_READY)
-        return f"the version is {problem}" if problem else None
+        if not unready:
+            return []
+        ready = f"{len(self._operators) - len(unready)} of {len(self._operators)} operators are ready"
+        return [ready, *(f"{name} is {problem}" for name, problem in [*unready.items()][:SHOWN])]
+
+    def _waiting(self) -> str:
+        some = ", ".join(self._progressing[:SHOWN])
+        return f"{len(self._progressing)} of {len(self._operators)} operators still progress: {some}"
 
     def _compare(self, operators: dict[str, str | None]) -> None:
         for name, problem in operators.items():
@@ -124,7 +162,9 @@ class OkdInstalledEngine:
 
     def _late(self, deadline_s: float) -> IncompleteError:
         unready = self._unready()
-        head = f"{len(unready)} of {len(self._operators)} operators are not ready" if unready else self._lacks
+        head = (self._lacks or f"the operators were not steady for {STEADY_S:g} s").partition("; ")[0]
+        count = f"; {len(unready)} of {len(self._operators)} operators are not ready" if unready else ""
         lines = "".join(f"\n  {name}: {why}" for name, why in unready.items())
-        what = f"{head or f'the operators were not steady for {STEADY_S:g} s'}, after {deadline_s:g} s{lines}"
-        return IncompleteError(what, where="OKD", fix="see `oc get clusteroperators`, then run `pulumi up` again")
+        what = f"{head}, after {deadline_s:g} s{count}{lines}"
+        ask = "oc get clusteroperators" if unready or not self._lacks else "oc describe clusterversion version"
+        return IncompleteError(what, where="OKD", fix=f"see `{ask}`, then run `pulumi up` again")

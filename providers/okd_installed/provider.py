@@ -1,7 +1,7 @@
 """Pulumi's calls for `OkdInstalled`."""
 
 from base.clock import SYSTEM_CLOCK
-from payload.kubeconfig import needed, read_kubeconfig
+from payload.kubeconfig import add_authority, kubeconfig_path, needed, read_kubeconfig
 from providers.okd_installed.engine import OkdInstalledEngine
 from providers.okd_installed.model import OkdInstalledOuts, OkdInstalledSpec
 from providers.pulumi.dynamic import Provider
@@ -23,4 +23,7 @@ def _installed(spec: OkdInstalledSpec) -> OkdInstalledOuts:
     kubeconfig = needed(spec.stack, read_kubeconfig(spec.stack), "wait: install")
     api = KubeApi.by(kubeconfig, spec.api_name)
     engine = OkdInstalledEngine(api, spec.api_vip, SYSTEM_CLOCK, row(spec.urn), notes(spec.urn))
-    return engine.prove(deadline_s=spec.deadline_s)
+    outs = engine.prove(deadline_s=spec.deadline_s)
+    if not ((pem := engine.router_ca()) and add_authority(spec.stack, pem)):
+        notes(spec.urn)(f"the routers' CA could not be put into {kubeconfig_path(spec.stack)}")
+    return outs

@@ -1,16 +1,17 @@
 """Rules for secrets, keys, certificates, proxies and mirrors. No message quotes a secret."""
 
 import re
-import ssl
 from base64 import b64decode
 from collections.abc import Iterator
-from urllib.parse import SplitResult, urlsplit
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import join_subnet, lists
 from cluster.install_config.schema import ImageContentSource, ImageSource, InstallConfig
 from cluster.values.address import in_any, networks, parse_address, parse_cidr
+from cluster.values.certificates import installer_accepts, is_certificate
+from cluster.values.go_url import parse_go_url
+from cluster.values.image_reference import is_repository, may_be_a_registry
 from cluster.values.pull_secret import FORM, SET, wrong_in
 
 SSH_KEYS = {
@@ -30,34 +31,14 @@ FIPS_KEYS = ("ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha
 _SSH_OPTIONS = re.compile(r'(?:[^\s"]|"(?:\\.|[^"\\])*")+[ \t]+')
 
 _PEM = re.compile(r"^-----BEGIN ([^\n]*)-----\s*\n(.*?)^-----END \1-----[ \t\r]*$", re.MULTILINE | re.DOTALL)
-# The characters that Go's net/url accepts in a URL; all others must be written as %XX.
-_LOGIN = re.compile(r"[\w.~!$&'()*+,;:=%@-]*", re.ASCII)
-_HOST_IN_URL = re.compile(r"""(?:[^\x00-\x7f]|[\w.~!$&'()*+,;=:\[\]<>"-]|%25|%[89A-Fa-f][0-9A-Fa-f])*""", re.ASCII)
-_NOT_IN_URL = re.compile(r"[\x00-\x20\x7f]|^[^?]*%(?![0-9A-Fa-f]{2})")  # a query may have any
-
 NO_PULL_SECRET = Fault("pullSecret", "missing", f"write {FORM}; or give it to the stack: `{SET}`")
 """The only fault of a pull secret that the stack's option cures."""
 BUNDLE_POLICIES = ("Proxyonly", "Always")
+PORTS = range(1, 65536)
 PROXY_SCHEMES = {"httpProxy": ("http",), "httpsProxy": ("http", "https")}
 
-_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
-_HOST = rf"(?:{_LABEL}(?:\.{_LABEL})*|\[[0-9A-Fa-f:]+\])(?::[0-9]+)?"
-_COMPONENT = "[a-z0-9]+(?:(?:[.]|_|__|-+)[a-z0-9]+)*"
-# Without a dot or a colon, the first part would be a path on an unnamed registry.
-_REPOSITORY = re.compile(rf"(?=[^/]*[.:]|localhost/){_HOST}(?:/{_COMPONENT})+")
 _TAG_OR_DIGEST = re.compile(r"/[^/]*[:@][^/]*$")
 SOURCE_POLICIES = ("NeverContactSource", "AllowContactingSource")
-
-
-def parse_url(text: str) -> SplitResult | None:
-    """Return a URL as Go parses it; None if it is not valid, or its port is not a number."""
-    try:
-        url = urlsplit(text)
-        _ = url.port
-    except ValueError:
-        return None
-    login, _, host = url.netloc.rpartition("@")
-    return url if _LOGIN.fullmatch(login) and _HOST_IN_URL.fullmatch(host) and not _NOT_IN_URL.search(text) else None
 
 
 def _pull_secret(config: InstallConfig) -> Iterator[Fault]:
@@ -65,8 +46,9 @@ def _pull_secret(config: InstallConfig) -> Iterator[Fault]:
     if not text:
         yield NO_PULL_SECRET
         return
+    kind = Stricter if not any(wrong_in(text, in_any_case=True)) else Fault
     for what in wrong_in(text):
-        yield Fault("pullSecret", what, f"write {FORM}")
+        yield kind("pullSecret", what, f"write {FORM}")
 
 
 def _ssh_key(config: InstallConfig) -> Iterator[Fault]:
@@ -123,26 +105,31 @@ def _bundles(config: InstallConfig) -> Iterator[Fault]:
         ("platform.baremetal.bmcVerifyCA", config.baremetal.bmc_verify_ca),
     ):
         if bundle and (what := _wrong_with_bundle(bundle)):
-            yield Fault(path, what, "write PEM, each certificate from its BEGIN line to its END line")
+            is_checked = path == "additionalTrustBundle"  # no installer looks at the other before the servers boot
+            kind = Fault if is_checked and not installer_accepts(bundle) else Stricter
+            yield kind(
+                path, what, "write PEM, each certificate from its BEGIN line to its END line, and nothing after"
+            )
 
 
 def _wrong_with_bundle(bundle: str) -> str:
+    """Return what is wrong with a bundle, so that any reader of PEM takes all its certificates; empty if nothing."""
     blocks = list(_PEM.finditer(bundle))
     if not blocks:
         return "has no certificate"
     if bundle[blocks[-1].end() :].strip():
         return "has text that is not a certificate after the last one"
     bad = [str(number) for number, block in enumerate(blocks, 1) if not _is_certificate(block[2])]
-    return f"certificate {', '.join(bad)} cannot be read" if bad else ""
+    if bad:
+        return f"certificate {', '.join(bad)} cannot be read"
+    return "" if installer_accepts(bundle) else "has an empty line after the last certificate"
 
 
 def _is_certificate(encoded: str) -> bool:
     try:
-        der = b64decode("".join(encoded.split()), validate=True)
-        ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT).load_verify_locations(cadata=der)
-    except (ValueError, ssl.SSLError):
+        return is_certificate(b64decode("".join(encoded.split()), validate=True))
+    except ValueError:
         return False
-    return True
 
 
 def _bundle_policy(config: InstallConfig) -> Iterator[Fault]:
@@ -163,19 +150,20 @@ def _proxy(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _proxy_fault(text: str, schemes: tuple[str, ...], config: InstallConfig) -> Fault | None:
-    url = parse_url(text.replace("#", "^"))  # as in Go, which accepts either character in a path only
-    if url is None or not url.hostname:
-        fix = "write http://host:port, and %XX for each special character of a password"
+    url = parse_go_url(text, is_request=True)
+    fix = "write http://host:port, and %XX for each special character of a password"
+    if url is None:
         return Fault("", "is not a URL with a host", fix)
     if url.scheme not in schemes:
-        fix = f"write {' or '.join(f'{scheme}://' for scheme in schemes)}"
-        return Fault("", f"scheme {url.scheme or '(none)'} is not supported", fix)
+        known = f"write {' or '.join(f'{scheme}://' for scheme in schemes)}"
+        return Fault("", f"scheme {url.scheme or '(none)'} is not supported", known)
     address = parse_address(url.hostname)
     for name, texts in _inner_networks(config).items():
         if address is not None and in_any(address, networks(texts)):
             what = f"{address} is in the {name} ({', '.join(texts)}), which exists in the cluster only"
             return Fault("", what, "name one outside")
-    return None
+    is_usable = url.hostname and " " not in text and int(url.port or 1) in PORTS and "#" not in url.netloc
+    return None if is_usable else Stricter("", "is not a URL with a host", fix)
 
 
 def _inner_networks(config: InstallConfig) -> dict[str, list[str]]:
@@ -195,12 +183,14 @@ def _no_proxy(config: InstallConfig) -> Iterator[Fault]:
         fix = "separate names, addresses and networks with commas only"
         yield Fault("proxy.noProxy", "has blanks", fix)
     for entry in map(str.strip, text.split(",")):
-        domain = entry.removeprefix(".").removesuffix(".")
-        if dns_fault(domain) and parse_address(entry) is None and parse_cidr(entry) is None:
+        fault = dns_fault(entry.removeprefix(".").removesuffix("."))
+        if fault and parse_address(entry) is None and parse_cidr(entry) is None:
             what = (
                 f"{entry} is not a domain, address or network" if entry else "an element between two commas is empty"
             )
-            yield Fault("proxy.noProxy", what, "write .example.com for all names below a domain, without wildcards")
+            yield type(fault)(
+                "proxy.noProxy", what, "write .example.com for all names below a domain, without wildcards"
+            )
 
 
 def _image_sources(config: InstallConfig) -> Iterator[Fault]:
@@ -222,16 +212,20 @@ def _image_sources(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _repository_fault(name: str) -> Fault | None:
-    is_registry = re.fullmatch("[a-z0-9.-]+(:[0-9]+)?", name) and not dns_fault(name.partition(":")[0])
-    if is_registry or _REPOSITORY.fullmatch(name):
+    if is_repository(name):
         return None
     if not name:
         return Fault("", "missing", "name a repository")
+    host, colon, port = name.rpartition(":") if name.count(":") == 1 else (name, "", "")
+    fault = dns_fault(host) if may_be_a_registry(name) and parse_address(host) is None else None
+    if may_be_a_registry(name) and not fault and (port.isdecimal() or not colon):
+        return None
     if _TAG_OR_DIGEST.search(name):
         what = "must be a repository, not a reference to an image"
         return Fault("", what, "write it without tag and digest")
+    kind = Stricter if may_be_a_registry(name) and not (fault and type(fault) is Fault) else Fault
     fix = "write registry[:port]/path, the path in lower case, or only a registry"
-    return Fault("", f"{name.rpartition('@')[2]} is not a repository", fix)
+    return kind("", f"{name.rpartition('@')[2]} is not a repository", fix)
 
 
 def _source_policies(config: InstallConfig) -> Iterator[Fault]:

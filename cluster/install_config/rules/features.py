@@ -1,11 +1,10 @@
-"""Rules for capabilities, feature sets, feature gates, and settings that only clouds have."""
+"""Rules for capabilities, and settings that only clouds have."""
 
 import operator
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import NamedTuple
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 from cluster.install_config.schema import Capabilities, InstallConfig
 
 CURRENT = "vCurrent"
@@ -33,25 +32,8 @@ NEEDED = {
 MARKETPLACE = "marketplace"
 LIFECYCLE_MANAGER = "OperatorLifecycleManager"
 
-CUSTOM = "CustomNoUpgrade"
-OKD = "OKD"
-PREVIEWS = ("TechPreviewNoUpgrade", "DevPreviewNoUpgrade")
-FEATURE_SETS = ("", OKD, *PREVIEWS, CUSTOM)
-TRUE = ("1", "t", "T", "TRUE", "true", "True")
-FALSE = ("0", "f", "F", "FALSE", "false", "False")
-OKD_STREAM = "centos-10"
-OS_IMAGE_STREAMS = (OKD_STREAM, "rhel-9", "rhel-10")
 PUBLISH = "External"
 CPU_PARTITIONING = ("None", "AllNodes")
-
-
-class _Gated(NamedTuple):
-    """A field that is set, and the feature gate that it needs."""
-
-    path: str
-    gate: str
-    feature_sets: tuple[str, ...]
-    """The feature sets that enable the gate. CustomNoUpgrade enables only the gates that `featureGates` names."""
 
 
 def enabled_capabilities(config: InstallConfig) -> frozenset[str]:
@@ -86,60 +68,6 @@ def _needed_capabilities(config: InstallConfig) -> Iterator[Fault]:
             yield Fault("capabilities.additionalEnabledCapabilities", what, f"add {name}")
 
 
-def _feature_set(config: InstallConfig) -> Iterator[Fault]:
-    if config.feature_set not in FEATURE_SETS:
-        names = ", ".join(filter(None, FEATURE_SETS))
-        yield Fault("featureSet", f"{config.feature_set} is unknown", f"write one of {names}, or remove it")
-
-
-def _feature_gates(config: InstallConfig) -> Iterator[Fault]:
-    if config.feature_gates and config.feature_set != CUSTOM:
-        fix = f"write featureSet: {CUSTOM} or remove them"
-        yield Fault("featureGates", f"only featureSet {CUSTOM} takes gates", fix)
-    for index, gate in enumerate(config.feature_gates):
-        _, *values = gate.split("=")
-        if len(values) != 1 or values[0] not in (*TRUE, *FALSE):
-            fix = "write its name, an equals sign, and true or false"
-            yield Fault(f"featureGates[{index}]", f"{gate} is not a feature gate", fix)
-
-
-def _gates_on(config: InstallConfig) -> Iterator[Fault]:
-    if any((*_feature_set(config), *_feature_gates(config))):
-        return  # the enabled gates are unknown
-    switched_on = {name for name, _, value in (gate.partition("=") for gate in config.feature_gates) if value in TRUE}
-    for field in _gated(config):
-        on = field.gate in switched_on if config.feature_set == CUSTOM else config.feature_set in field.feature_sets
-        if not on:
-            sets = " or ".join(name for name in field.feature_sets if name in PREVIEWS)
-            fix = f"write featureSet {sets}, or {CUSTOM} with the gate in featureGates, or remove it"
-            yield Fault(field.path, f"needs the feature gate {field.gate}", fix)
-
-
-def _gated(config: InstallConfig) -> Iterator[_Gated]:
-    pools = [("controlPlane", config.control_plane)]
-    pools += [(f"compute[{index}]", pool) for index, pool in enumerate(config.compute)]
-    if config.baremetal.dns_records_type == "External":
-        yield _Gated("platform.baremetal.dnsRecordsType", "OnPremDNSRecords", PREVIEWS)
-    if config.os_image_stream in OS_IMAGE_STREAMS[1:] and config.feature_set != OKD:
-        yield _Gated("osImageStream", "OSStreams", ("", *PREVIEWS))
-    if config.control_plane.fencing is not None:
-        yield _Gated("controlPlane.fencing", "DualReplica", ("", OKD, *PREVIEWS))
-    if config.pki is not None:
-        yield _Gated("pki", "ConfigurablePKI", PREVIEWS)
-    for path, pool in pools:
-        if pool.disk_setup:
-            yield _Gated(f"{path}.diskSetup", "MultiDiskSetup", PREVIEWS)
-
-
-def _os_image_stream(config: InstallConfig) -> Iterator[Fault]:
-    stream = config.os_image_stream
-    if stream and stream not in OS_IMAGE_STREAMS:
-        fix = f"write one of {', '.join(OS_IMAGE_STREAMS)}, or remove it"
-        yield Fault("osImageStream", f"{stream} is unknown", fix)
-    elif stream and stream != OKD_STREAM and config.feature_set == OKD:
-        yield Fault("osImageStream", f"{stream} does not exist in OKD", f"write {OKD_STREAM}, or remove it")
-
-
 def _cloud_settings(config: InstallConfig) -> Iterator[Fault]:
     if config.publish in ("Internal", "Mixed"):
         yield Fault("publish", f"{config.publish} is not supported on baremetal", f"write {PUBLISH}")
@@ -155,16 +83,12 @@ def _cloud_settings(config: InstallConfig) -> Iterator[Fault]:
 def _cpu_partitioning(config: InstallConfig) -> Iterator[Fault]:
     mode = config.cpu_partitioning_mode
     if mode not in CPU_PARTITIONING:
-        yield Fault("cpuPartitioningMode", f"{mode} is unknown", f"write {' or '.join(CPU_PARTITIONING)}")
+        yield Stricter("cpuPartitioningMode", f"{mode} is unknown", f"write {' or '.join(CPU_PARTITIONING)}")
 
 
 RULES = (
     _capability_names,
     _needed_capabilities,
-    _feature_set,
-    _feature_gates,
-    _gates_on,
-    _os_image_stream,
     _cloud_settings,
     _cpu_partitioning,
 )

@@ -4,19 +4,23 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 from cluster.install_config.platform import DISABLED, Bmc, Host
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.pools import FENCED
 from cluster.install_config.schema import InstallConfig
-from cluster.values.bmc_url import PXE_ONLY, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url, parse_redfish_url
+from cluster.values.bmc_url import UEFI_HTTP, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url, parse_redfish_url
 from cluster.values.boot_method import SECURE_BOOT
 from cluster.values.mac import mac_fault, parse_mac
+from cluster.values.metal3 import NO_SECURE_BOOT, VIRTUAL_MEDIA, installer_type
 
 HOSTS = "platform.baremetal.hosts"
 ROLES = ("master", "arbiter", "worker")
 BOOT_MODES = ("UEFI", SECURE_BOOT, "legacy")
 BY_PATH = "disk/by-path/"
+UNREADABLE = Fault(
+    "", "its host is no DNS name for the installer", "write letters, digits and hyphens, without a final dot"
+)
 LOGIN = re.compile(r"platform\.baremetal\.hosts\[\d+\]\.bmc\.(username|password)")
 """Paths of the logins, which may be in the stack's secrets instead."""
 
@@ -46,14 +50,16 @@ def _roles(config: InstallConfig) -> Iterator[Fault]:
     for where, host in _hosts(config):
         if host.role not in ("", *ROLES):
             fix = f"write {', '.join(ROLES[:-1])} or {ROLES[-1]}, or remove it"
-            yield Fault(f"{where}.role", f"{host.role} is unknown", fix)
+            yield Stricter(f"{where}.role", f"{host.role} is unknown", fix)
 
 
 def _names(config: InstallConfig) -> Iterator[Fault]:
     used: dict[Hashable, str] = {}
     for where, host in _hosts(config):
         fault = dns_fault(host.name) if host.name else Fault("", "missing", "name the host")
-        if fault := fault or _taken(used, host.name, host.name, where):
+        if taken := _taken(used, host.name, host.name, where):
+            fault = fault or Fault(**vars(taken))
+        if fault:
             yield fault.within(f"{where}.name")
 
 
@@ -64,11 +70,16 @@ def _boot_macs(config: InstallConfig) -> Iterator[Fault]:
         parse_mac(bare.provisioning_mac_address): "platform.baremetal.provisioningMACAddress",
     }
     absent = Fault("", "missing", "write the MAC of the card that the host boots from")
+    before = set[str]()
     for where, host in _hosts(config):
         mac = host.boot_mac_address
-        fault = mac_fault(mac) if mac else absent
-        if fault := fault or _taken(used, parse_mac(mac), mac, where):
-            yield fault.within(f"{where}.bootMACAddress")
+        if not mac:
+            yield absent.within(f"{where}.bootMACAddress")
+        elif fault := mac_fault(mac) or _taken(used, parse_mac(mac), mac, where):
+            # The installer only compares texts, and only those of hosts.
+            kind = Fault if mac in before else Stricter
+            yield kind(f"{where}.bootMACAddress", fault.what, fault.fix)
+        before.add(mac)
 
 
 def _credentials(config: InstallConfig) -> Iterator[Fault]:
@@ -86,14 +97,17 @@ def _credentials(config: InstallConfig) -> Iterator[Fault]:
 
 def _bmc_addresses(config: InstallConfig) -> Iterator[Fault]:
     used: dict[Hashable, str] = {}
+    before = set[str]()
     for where, host in _hosts(config):
         if host.bmc == Bmc():
             continue
         address = host.bmc.address
         redfish = _redfish(address)
         key = redfish.server if redfish else address
-        if fault := _address_fault(config, _parsed(address)) or _taken(used, key, address, where):
-            yield fault.within(f"{where}.bmc.address")
+        if fault := _address_fault(config, address) or _taken(used, key, address, where):
+            kind = Fault if address in before else type(fault)
+            yield kind(f"{where}.bmc.address", fault.what, fault.fix)
+        before.add(address)
 
 
 def _systems(config: InstallConfig) -> Iterator[Fault]:
@@ -108,7 +122,7 @@ def _systems(config: InstallConfig) -> Iterator[Fault]:
             if url.system_id is None and others:
                 what = f"{url.url} names no system, and {others[0]} is on the same BMC"
                 fix = "write the path of the system, or the address of this host's own BMC"
-                yield Fault(f"{where}.bmc.address", what, fix)
+                yield Stricter(f"{where}.bmc.address", what, fix)
 
 
 def _fencing(config: InstallConfig) -> Iterator[Fault]:
@@ -116,10 +130,10 @@ def _fencing(config: InstallConfig) -> Iterator[Fault]:
     if pool.replicas != FENCED or pool.fencing is None or not pool.fencing.credentials:
         return
     for where, host in _hosts(config):
-        parsed = _parsed(host.bmc.address)
-        if host.role == "master" and "redfish" not in host.bmc.address and not _address_fault(config, parsed):
-            what = f"{host.bmc.address} is not a Redfish address, and fencing needs one"
-            yield Fault(f"{where}.bmc.address", what, "use redfish-virtualmedia")
+        address = host.bmc.address
+        if host.role == "master" and "redfish" not in address and not _address_fault(config, address):
+            what = f"{address} is not a Redfish address, and fencing needs one"
+            yield Stricter(f"{where}.bmc.address", what, "use redfish-virtualmedia")
 
 
 def _boot_modes(config: InstallConfig) -> Iterator[Fault]:
@@ -138,7 +152,7 @@ def _root_devices(config: InstallConfig) -> Iterator[Fault]:
             yield fault.within(f"{where}.rootDeviceHints.deviceName")
         if hints and hints.min_size_gigabytes < 0:
             what, fix = f"{hints.min_size_gigabytes} is not a size", "write a number of gigabytes, or remove it"
-            yield Fault(f"{where}.rootDeviceHints.minSizeGigabytes", what, fix)
+            yield Stricter(f"{where}.rootDeviceHints.minSizeGigabytes", what, fix)
 
 
 def _mtus(config: InstallConfig) -> Iterator[Fault]:
@@ -150,7 +164,8 @@ def _mtus(config: InstallConfig) -> Iterator[Fault]:
                     f"{interface['mtu']!r} is not a whole number",
                     "write one, without quotes, for example 9000",
                 )
-                yield Fault(f"{where}.networkConfig.interfaces[{index}].mtu", what, fix)
+                kind = Stricter if isinstance(interface["mtu"], float) else Fault
+                yield kind(f"{where}.networkConfig.interfaces[{index}].mtu", what, fix)
 
 
 def _hosts(config: InstallConfig) -> list[tuple[str, Host]]:
@@ -176,7 +191,7 @@ def _taken(used: dict[Hashable, str], key: Hashable, text: str, where: str) -> F
     """Return the fault of a value that `used` has already; None for a new value, which is added to `used`."""
     first = used.setdefault(key, where)
     short = first.removeprefix("platform.baremetal.")
-    return None if first == where else Fault("", f"{text} is used by {short} already", "give each its own")
+    return None if first == where else Stricter("", f"{text} is used by {short} already", "give each its own")
 
 
 def _parsed(address: str) -> BmcUrl | BmcUrlError:
@@ -193,14 +208,22 @@ def _redfish(address: str) -> BmcUrl | None:
         return None
 
 
-def _address_fault(config: InstallConfig, parsed: BmcUrl | BmcUrlError) -> Fault | None:
-    """Return the fault of a BMC address, or None. A host that boots by PXE needs a provisioning network."""
+def _address_fault(config: InstallConfig, address: str) -> Fault | None:
+    """Return the fault of a BMC address, or None.
+
+    The installer reads addresses only where the provisioning network is disabled, and wants virtual media there. UEFI
+    HTTP, which needs no such network either, is newer than every installer; this program serves it.
+    """
     disabled = config.baremetal.provisioning_network == DISABLED
+    parsed, known = _parsed(address), installer_type(address)
     if isinstance(parsed, BmcUrl):
         what = f"{parsed.kind} needs a provisioning network, and provisioningNetwork is {DISABLED}"
-        lacks_one = disabled and parsed.needs_provisioning_network
-        return Fault("", what, f"use {parsed.instead}") if lacks_one else None
-    return None if isinstance(parsed, ForeignBmc) and not disabled else parsed.fault
+        if disabled and parsed.needs_provisioning_network:
+            return Fault("", what, f"use {parsed.instead}")
+        return UNREADABLE if disabled and known is None and parsed.kind != UEFI_HTTP else None
+    if not address or (disabled and known not in VIRTUAL_MEDIA):
+        return parsed.fault
+    return None if isinstance(parsed, ForeignBmc) else Stricter(**vars(parsed.fault))
 
 
 def _device_fault(name: str) -> Fault | None:
@@ -213,9 +236,9 @@ def _device_fault(name: str) -> Fault | None:
 
 
 def _secure_boot_fault(config: InstallConfig, host: Host) -> Fault | None:
-    parsed = _parsed(host.bmc.address)
-    if isinstance(parsed, ForeignBmc) and parsed.family in PXE_ONLY and not _address_fault(config, parsed):
-        what = f"{SECURE_BOOT} cannot be set over {parsed.family}"
+    kind = installer_type(host.bmc.address)
+    if kind in NO_SECURE_BOOT and not _address_fault(config, host.bmc.address):
+        what = f"{SECURE_BOOT} cannot be set over {kind}"
         return Fault("", what, "write UEFI, or give the host a Redfish address")
     return None
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 from cluster.install_config.old_spellings import API_VERSIONS
 from cluster.install_config.schema import InstallConfig
 
@@ -23,7 +23,7 @@ def dns_fault(text: str) -> Fault | None:
         return Fault("", f"{text} is not a DNS name", fix)
     if long := [label for label in labels if len(label) > LABEL_LENGTH]:
         fix = f"write at most {LABEL_LENGTH} in a part between dots"
-        return Fault("", f"{long[0]} has {len(long[0])} characters", fix)
+        return Stricter("", f"{long[0]} has {len(long[0])} characters", fix)
     return None
 
 

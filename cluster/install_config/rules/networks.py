@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 from cluster.install_config.schema import InstallConfig, Networking
 from cluster.values.address import IPV4, IPV6, Interface, Network, networks, overlap, parse_cidr
 
@@ -21,6 +21,7 @@ RESERVED = 3
 SERVICE_PREFIX = {IPV4: (12, 16), IPV6: (108, 112)}
 """The shortest prefix that Kubernetes accepts, and the usual prefix."""
 IPV6_HOST_PREFIX = 64
+CIDR_FIX = "write address/prefix, for example 192.168.111.0/24"
 USUAL_HOST_PREFIX = {IPV4: 23, IPV6: IPV6_HOST_PREFIX}
 
 
@@ -93,14 +94,16 @@ def _families(config: InstallConfig) -> Iterator[Fault]:
     by_list = lists(config.networking)
     services = by_list["serviceNetwork"]
     wanted = versions(services)
+    kind = Stricter if set(wanted) == {IPV6} else Fault
     if len(services) > len(set(wanted)) > 0:
         what = f"{', '.join(services)}: two networks of one family"
-        yield Fault("networking.serviceNetwork", what, "write only one network of each family")
+        yield kind("networking.serviceNetwork", what, "write only one network of each family")
+    kind = Fault if len(set(wanted)) > 1 else Stricter
     for name, texts in by_list.items():
         present = versions(texts)
         for version in sorted(set(wanted) - set(present)) if present else ():
             what = f"{', '.join(texts)}: no IPv{version} network, but serviceNetwork has one"
-            yield Fault(f"networking.{name}", what, "write the same families in every list")
+            yield kind(f"networking.{name}", what, "write the same families in every list")
 
 
 def _host_prefixes(config: InstallConfig) -> Iterator[Fault]:
@@ -125,7 +128,7 @@ def _mtu(config: InstallConfig) -> Iterator[Fault]:
 
 def _join_network(config: InstallConfig) -> Iterator[Fault]:
     text = join_subnet(config.networking)
-    if text and (fault := _fault(text) or _join_fault(config.networking, text)):
+    if parse_cidr(text) and (fault := _fault(text) or _join_fault(config.networking, text)):
         yield fault.within(JOIN)
 
 
@@ -151,12 +154,17 @@ def _overlapped(network: Network, others: list[tuple[_Entry, Network]]) -> str:
     return ", ".join(f"{entry.name} ({entry.text})" for entry, other in others if overlap(network, other))
 
 
+def cidr_fault(text: str) -> Fault | None:
+    """Return why a text is not a network of any kind, which the installer's decoder refuses; None if it is."""
+    what = f"{text} is not a network" if text else "empty, and not a network"
+    return None if parse_cidr(text) else Fault("", what, CIDR_FIX)
+
+
 def _fault(text: str) -> Fault | None:
-    """Return why a text is not a network; None if it is."""
+    """Return what is wrong with a network that `cidr_fault` has nothing against, or that has no text."""
     cidr = parse_cidr(text)
     if cidr is None:
-        what = f"{text} is not a network" if text else "missing"
-        return Fault("", what, "write address/prefix, for example 192.168.111.0/24")
+        return None if text else Stricter("", "missing", CIDR_FIX)
     if cidr.ip.is_unspecified:
         return Fault("", f"{text} is the unspecified address", "write a network's own address")
     if cidr.ip != cidr.network.network_address:
@@ -183,14 +191,14 @@ def _host_prefix_fault(cidr: Interface, host_prefix: int, previous: int | None) 
         return Fault("", "missing", fix)
     if cidr.version == IPV6 and host_prefix != IPV6_HOST_PREFIX:
         return Fault("", f"{host_prefix} is not valid for IPv6", f"write {IPV6_HOST_PREFIX}")
-    if not network.prefixlen <= host_prefix <= cidr.max_prefixlen:
-        most = cidr.max_prefixlen
-        wanted = str(most) if network.prefixlen == most else f"{network.prefixlen} to {most}"
+    most = cidr.max_prefixlen
+    wanted = str(most) if network.prefixlen == most else f"{network.prefixlen} to {most}"
+    if host_prefix < network.prefixlen:
         return Fault("", f"{host_prefix} does not fit {network}", f"write {wanted}")
     if cidr.version == IPV4 and previous not in (None, host_prefix):
         what = f"{host_prefix} differs from the {previous} before it"
         return Fault("", what, "write one value for all IPv4 networks")
-    return None
+    return Stricter("", f"{host_prefix} does not fit {network}", f"write {wanted}") if host_prefix > most else None
 
 
 def join_subnet(networking: Networking) -> str:
@@ -202,7 +210,7 @@ def join_subnet(networking: Networking) -> str:
 def _join_fault(networking: Networking, text: str) -> Fault | None:
     (network,) = networks([text])
     if network.version != IPV4:
-        return Fault("", f"{text} is IPv6", "write an IPv4 network")
+        return Stricter("", f"{text} is IPv6", "write an IPv4 network")
     if shared := _overlapped(network, _good(networking)):
         return Fault("", f"{text} overlaps {shared}", "choose a network of its own")
     nodes = _nodes(networking)

@@ -1,28 +1,25 @@
 """Rules for the platform, its pools of machines, and the fencing of a control plane of two hosts."""
 
-import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 from cluster.install_config.platform import Platform
-from cluster.install_config.rules.access import parse_url
 from cluster.install_config.schema import FencingCredential, InstallConfig, MachinePool
+from cluster.values.go_url import parse_go_url
 from cluster.values.mac import mac_fault, parse_mac
 
 BAREMETAL = "baremetal"
+UNCHECKED = ("nutanix", "powervc")
+"""The platforms whose settings of a pool the installer does not look at on another platform."""
 SWITCH = ("Enabled", "Disabled")
 ARCHITECTURES = ("amd64", "arm64", "s390x", "ppc64le")
 MIXED = ("amd64", "arm64")
 """The only supported mix of architectures: of the control plane, and of compute."""
-USER_DEFINED = "user-defined"
-DISKS = {"etcd": "etcd", "swap": "swap", USER_DEFINED: "userDefined"}
-"""Key of the settings of a disk, by its type."""
-LONGEST_DISK_ID = 12
-"""In bytes; the limit of the partition label that is derived from it."""
 FENCED = 2
 """The number of control-plane hosts with which they fence each other."""
 CREDENTIALS = "controlPlane.fencing.credentials"
+PORTS = range(1, 65536)
 
 
 class _WrittenPool(NamedTuple):
@@ -31,13 +28,6 @@ class _WrittenPool(NamedTuple):
     """The name that this pool must have."""
     least: int
     machines: MachinePool
-
-
-class _Disk(NamedTuple):
-    kind: str
-    id: str
-    label: str
-    """The name of the disk's partition and of its MachineConfig."""
 
 
 def _pools(config: InstallConfig) -> list[_WrittenPool]:
@@ -53,8 +43,9 @@ def _platform(config: InstallConfig) -> Iterator[Fault]:
     if BAREMETAL in platforms:
         yield Fault("platform", f"{' and '.join(platforms)} are given", f"keep only {BAREMETAL}")
     else:
+        kind = Stricter if len(platforms) == 1 else Fault
         what = f"{', '.join(platforms) or 'none'} is given, but this program installs only platform {BAREMETAL}"
-        yield Fault("platform", what, "describe the servers there")
+        yield kind("platform", what, "describe the servers there")
 
 
 def _names(config: InstallConfig) -> Iterator[Fault]:
@@ -62,7 +53,8 @@ def _names(config: InstallConfig) -> Iterator[Fault]:
         name = pool.machines.name or ("arbiter" if pool.name == "arbiter" else "")
         if name != pool.name:
             what = f"{name} is unknown" if name else "missing"
-            yield Fault(f"{pool.path}.name", what, f"write {pool.name}")
+            kind = Fault if pool.name == "worker" else Stricter  # the installer overwrites the other names
+            yield kind(f"{pool.path}.name", what, f"write {pool.name}")
     workers = [pool.path for pool in _pools(config) if pool.machines.name == pool.name == "worker"]
     for path in workers[1:]:
         yield Fault(f"{path}.name", f"{workers[0]} has the name worker already", "join both pools")
@@ -73,8 +65,12 @@ def _replicas(config: InstallConfig) -> Iterator[Fault]:
         replicas = pool.machines.replicas or 0
         if replicas < pool.least:
             yield Fault(f"{pool.path}.replicas", f"{replicas} is too few", f"write {pool.least} or more")
-    if config.arbiter and config.control_plane.replicas == 1:
-        yield Fault("controlPlane.replicas", "1 is too few beside an arbiter", "write 2 or remove the arbiter")
+    if config.control_plane.replicas == 1:
+        what = "1 is too few beside an arbiter" if config.arbiter else f"1 is too few on platform {BAREMETAL}"
+        fix = (
+            "write 2 or remove the arbiter" if config.arbiter else "write 3: `create manifests` refuses a single node"
+        )
+        yield Fault("controlPlane.replicas", what, fix)
 
 
 def _values(config: InstallConfig) -> Iterator[Fault]:
@@ -110,7 +106,8 @@ def _settings(config: InstallConfig) -> Iterator[Fault]:
             if name == BAREMETAL:
                 yield from _no_settings(path, settings)
             elif name in Platform.model_fields:
-                yield Fault(path, f"cannot be given when the cluster is on {BAREMETAL}", "remove it")
+                kind = Stricter if name in UNCHECKED else Fault
+                yield kind(path, f"cannot be given when the cluster is on {BAREMETAL}", "remove it")
             else:
                 yield Fault(path, "unknown key", f"write {BAREMETAL}: {{}} or remove it")
     yield from _no_settings(
@@ -127,54 +124,10 @@ def _no_settings(path: str, settings: Any) -> Iterator[Fault]:
 
 
 def _disks(config: InstallConfig) -> Iterator[Fault]:
+    """As `create manifests` does, after its validation (pkg/asset/machines/master.go, worker.go)."""
     for pool in _pools(config):
-        before: list[_Disk] = []
-        for index, setup in enumerate(pool.machines.disk_setup):
-            path = f"{pool.path}.diskSetup[{index}]"
-            kind = str(setup.get("type", ""))
-            settings = setup.get(DISKS.get(kind, ""))
-            if kind not in DISKS:
-                what = f"{kind} is unknown" if kind else "missing"
-                yield Fault(f"{path}.type", what, f"write one of {', '.join(DISKS)}")
-            elif not isinstance(settings, dict):
-                yield Fault(f"{path}.{DISKS[kind]}", "missing", "name the disk with platformDiskID below it")
-            elif what := _wrong_with_disk(kind, pool, before):
-                yield Fault(path, what, "remove it")
-            else:
-                disk = _disk(kind, str(settings.get("platformDiskID", "")))
-                if fault := _disk_id_fault(disk, before):
-                    yield fault.within(f"{path}.{DISKS[kind]}.platformDiskID")
-                else:
-                    before.append(disk)
-
-
-def _disk(kind: str, disk_id: str) -> _Disk:
-    label = re.sub("[^A-Za-z0-9]", "", disk_id).lower() if kind == USER_DEFINED else kind
-    return _Disk(kind, disk_id, label)
-
-
-def _wrong_with_disk(kind: str, pool: _WrittenPool, before: list[_Disk]) -> str:
-    if kind == "etcd" and pool.name != "master":
-        return "only the control plane can have a disk for etcd"
-    if kind == "swap" and pool.name == "master":
-        return "the control plane cannot have swap"
-    if kind != USER_DEFINED and any(disk.kind == kind for disk in before):
-        return f"a second disk for {kind}"
-    return ""
-
-
-def _disk_id_fault(disk: _Disk, before: list[_Disk]) -> Fault | None:
-    if disk.kind == USER_DEFINED and len(disk.id.encode()) > LONGEST_DISK_ID:
-        return Fault("", f"{disk.id} is too long", f"write {LONGEST_DISK_ID} characters at most")
-    if not disk.label:
-        what = f"{disk.id} has neither letter nor digit" if disk.id else "missing"
-        return Fault("", what, "write the disk's name, with letters or digits in it")
-    if any(other.id == disk.id for other in before):
-        return Fault("", f"{disk.id} is used by another disk of this pool", "give each disk its own")
-    if any(other.label == disk.label for other in before):
-        what = f"{disk.id} gives the label {disk.label}, which another disk of this pool has"
-        return Fault("", what, "rename one of the two")
-    return None
+        if pool.machines.disk_setup:
+            yield Fault(f"{pool.path}.diskSetup", f"no openshift-install supports it on {BAREMETAL}", "remove it")
 
 
 def _fencing_place(config: InstallConfig) -> Iterator[Fault]:
@@ -227,20 +180,24 @@ def _repeated(path: str, entry: FencingCredential, before: tuple[FencingCredenti
         ("address", entry.address, [other.address for other in before]),
     ):
         if value and value in others:
-            yield Fault(f"{path}.{key}", f"credentials[{others.index(value)}] has the same", "give each host its own")
+            first = before[others.index(value)]
+            kind = Fault if key != "macAddress" or first.mac_address == entry.mac_address else Stricter
+            yield kind(f"{path}.{key}", f"credentials[{others.index(value)}] has the same", "give each host its own")
 
 
 def _address_fault(address: str) -> Fault | None:
     if not address:
         return None
-    url = parse_url(address)
+    url = parse_go_url(address)
     if url is None:
         return Fault("", "is not a URL", "write redfish+https://, the BMC's address, and the path of its system")
     if "redfish" not in address:
         return Fault("", "names no Redfish BMC, and IPMI cannot fence", "write a URL with redfish in it")
-    if url.port is None and not any(name in url.scheme for name in ("http", "redfish")):
+    if not url.port and not any(name in url.scheme for name in ("http", "redfish")):
         what = "names no port, and its scheme has no default port"
         return Fault("", what, "write redfish+https:// before the BMC's address")
+    if not url.hostname or " " in address or int(url.port or 1) not in PORTS:
+        return Stricter("", "names no host, or no port from 1 to 65535", "write it without blanks")
     return None
 
 

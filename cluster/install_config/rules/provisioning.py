@@ -1,10 +1,10 @@
 """The network that servers are provisioned over, and the bootstrap machine's own settings."""
 
-import re
 from collections.abc import Iterator
+from dataclasses import replace
 from urllib.parse import parse_qs
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 from cluster.install_config.platform import DISABLED, MANAGED, PROVISIONING_MODES, UNMANAGED
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.networks import lists, versions
@@ -20,6 +20,7 @@ from cluster.values.address import (
     parse_address,
     parse_cidr,
 )
+from cluster.values.go_url import parse_go_url
 from cluster.values.mac import mac_fault, parse_mac
 
 DNSMASQ_PREFIX = 64
@@ -38,9 +39,7 @@ def _mode(config: InstallConfig) -> Iterator[Fault]:
 def _cidr(config: InstallConfig) -> Iterator[Fault]:
     text = config.baremetal.provisioning_network_cidr
     cidr = parse_cidr(text)
-    none = Fault("", "is not a network", "write address/prefix, for example 172.22.0.0/24")
-    fault = _network_fault(config, cidr) if cidr else none
-    if text and fault:
+    if cidr and (fault := _network_fault(config, cidr)):
         yield Fault(_path("provisioningNetworkCIDR"), f"{text} {fault.what}", fault.fix)
 
 
@@ -58,21 +57,22 @@ def _addresses(config: InstallConfig) -> Iterator[Fault]:
 def _dhcp_range(config: InstallConfig) -> Iterator[Fault]:
     if fault := _range_fault(config):
         what = f"{config.baremetal.provisioning_dhcp_range} {fault.what}"
-        yield Fault(_path("provisioningDHCPRange"), what, fault.fix)
+        yield replace(fault, where=_path("provisioningDHCPRange"), what=what)
 
 
 def _gateway(config: InstallConfig) -> Iterator[Fault]:
     text = config.baremetal.provisioning_network_gateway
     address = parse_address(text)
     if text and (fault := NO_ADDRESS if address is None else _gateway_fault(config, address)):
-        yield Fault(_path("provisioningNetworkGateway"), f"{text} {fault.what}", fault.fix)
+        yield replace(fault, where=_path("provisioningNetworkGateway"), what=f"{text} {fault.what}")
 
 
 def _ntp_servers(config: InstallConfig) -> Iterator[Fault]:
     for index, server in enumerate(config.baremetal.additional_ntp_servers):
-        if parse_address(server) is None and dns_fault(server.removesuffix(".")):
+        if parse_address(server) is None and (fault := dns_fault(server.removesuffix("."))):
             what = f"{server!r} is neither an IP address nor a DNS name in lower case"
-            yield Fault(_path(f"additionalNTPServers[{index}]"), what, "write one of them")
+            kind = Stricter if config.baremetal.provisioning_network == DISABLED else type(fault)
+            yield kind(_path(f"additionalNTPServers[{index}]"), what, "write one of them")
 
 
 def _macs(config: InstallConfig) -> Iterator[Fault]:
@@ -82,12 +82,14 @@ def _macs(config: InstallConfig) -> Iterator[Fault]:
             yield fault.within(_path(name))
         elif name == "provisioningMACAddress" and text and parse_mac(text) == parse_mac(external):
             fix = "write another: the bootstrap machine's two cards differ"
-            yield Fault(_path(name), f"{text} is externalMACAddress too", fix)
+            kind = Fault if text.lower() == external.lower() else Stricter
+            yield kind(_path(name), f"{text} is externalMACAddress too", fix)
 
 
 def _libvirt_uri(config: InstallConfig) -> Iterator[Fault]:
     # A URI may hold a password, so it is not repeated.
-    if not re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", config.baremetal.libvirt_uri):
+    uri = parse_go_url(config.baremetal.libvirt_uri)
+    if uri is None or not uri.scheme:
         yield Fault(_path("libvirtURI"), "names no driver", "write a libvirt URI, for example qemu:///system")
 
 
@@ -105,9 +107,9 @@ def _static_bootstrap(config: InstallConfig) -> Iterator[Fault]:
     for name in written:
         address = parse_address(texts[name])
         if address is None:
-            yield Fault(_path(name), f"{texts[name]} {NO_ADDRESS.what}", NO_ADDRESS.fix)
+            yield Stricter(_path(name), f"{texts[name]} {NO_ADDRESS.what}", NO_ADDRESS.fix)
         elif name == "bootstrapExternalStaticIP" and (fault := _machine_fault(config, address)):
-            yield Fault(_path(name), f"{texts[name]} {fault.what}", fault.fix)
+            yield Stricter(_path(name), f"{texts[name]} {fault.what}", fault.fix)
 
 
 def _images(config: InstallConfig) -> Iterator[Fault]:
@@ -156,15 +158,16 @@ def _place_fault(config: InstallConfig, address: Address) -> Fault | None:
 
 
 def _gateway_fault(config: InstallConfig, address: Address) -> Fault | None:
-    """As cluster-baremetal-operator's api/v1alpha1/provisioning_validation.go has it; only DHCP hands it out."""
+    """As `ValidateProvisioningNetworking` of the installer has it, with a provisioning network of either kind."""
     bare = config.baremetal
     network = _network(config)
-    if bare.provisioning_network != MANAGED or network is None:
+    if network is None:
         return None
     if fault := _place_fault(config, address):
         return fault
     if address == parse_address(bare.cluster_provisioning_ip):
-        return Fault("", "is clusterProvisioningIP too", "choose another address")
+        kind = Fault if bare.provisioning_network_gateway == bare.cluster_provisioning_ip else Stricter
+        return kind("", "is clusterProvisioningIP too", "choose another address")
     if network.version == IPV6 or network.prefixlen >= network.max_prefixlen - 1:  # no broadcast there
         return None
     what = f"is the network or broadcast address of {network}"
@@ -185,7 +188,7 @@ def _range_fault(config: InstallConfig) -> Fault | None:
         what = f"is not in the provisioning network {network}: {', '.join(outside)} is outside"
         return Fault("", what, "choose from it")
     start, end = ends
-    return Fault("", "is reversed", f"write {end},{start}") if int(start) > int(end) else None
+    return Stricter("", "is reversed", f"write {end},{start}") if int(start) > int(end) else None
 
 
 def _ends(text: str) -> list[Address]:
@@ -208,7 +211,8 @@ def _machine_networks(config: InstallConfig) -> list[Network]:
 
 def _wrong_with_image(text: str) -> str:
     """The URL is not repeated: it may hold a password."""
-    if not re.match("https?://", text, re.IGNORECASE):
+    url = parse_go_url(text, is_request=True)
+    if url is None or url.scheme not in ("http", "https"):
         return "is not an http or https URL"
     digest = parse_qs(text.partition("?")[2], keep_blank_values=True).get("sha256", [""])[0]
     if len(digest) != SHA256_LENGTH:

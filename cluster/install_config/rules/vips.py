@@ -1,9 +1,10 @@
 """The virtual addresses of API and Ingress, and who serves them."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
-from base.errors import Fault
+from base.errors import Fault, Stricter
 from cluster.install_config.rules.networks import lists, versions
 from cluster.install_config.schema import InstallConfig
 from cluster.values.address import IPV4, Address, Network, in_any, networks, parse_address
@@ -58,13 +59,14 @@ def _vip_in_machine_network(config: InstallConfig) -> Iterator[Fault]:
     families = versions(machine)
     if user_managed(config) or not families:
         return
-    missing = set(versions(by_list["serviceNetwork"])) - set(families)  # a line of its own, in networks.py
+    services = set(versions(by_list["serviceNetwork"]))
+    missing = services - set(families) if len(services) > 1 else set[int]()  # a line of its own, in networks.py
     for vips in _written_vips(config).values():
         for vip in vips:
             if vip.address is None or vip.address.version in missing:
                 continue
             if fault := _network_fault(vip.address, networks(list(machine))):
-                yield Fault(_path(vip.name), f"{vip.text} {fault.what}", fault.fix)
+                yield replace(fault, where=_path(vip.name), what=f"{vip.text} {fault.what}")
 
 
 def _order(config: InstallConfig) -> Iterator[Fault]:
@@ -103,7 +105,7 @@ def _dns_records(config: InstallConfig) -> Iterator[Fault]:
     kind = config.baremetal.dns_records_type
     path = _path("dnsRecordsType")
     if kind not in ("", *DNS_RECORDS):
-        yield Fault(path, f"{kind} is unknown", f"write {' or '.join(DNS_RECORDS)}")
+        yield Stricter(path, f"{kind} is unknown", f"write {' or '.join(DNS_RECORDS)}")
     elif kind == "External" and _balancer(config) == DEFAULT_BALANCER:
         yield Fault(path, f"External needs loadBalancer.type: {USER_MANAGED}", "write that too, or Internal")
 
@@ -130,9 +132,9 @@ def _network_fault(address: Address, machine: list[Network]) -> Fault | None:
         if network.prefixlen >= network.max_prefixlen - 1:  # a point-to-point network has hosts only
             continue
         if address == network.network_address:
-            return Fault("", f"is the network address of {network}", "choose another")
+            return Stricter("", f"is the network address of {network}", "choose another")
         if address.version == IPV4 and address == network.broadcast_address:
-            return Fault("", f"is the broadcast address of {network}", "choose another")
+            return Stricter("", f"is the broadcast address of {network}", "choose another")
     return None
 
 

@@ -170,15 +170,17 @@ def test_it_can_check_only_one_host(site: Site) -> None:
     assert [bool(site.fleet.figures(index).lines) for index in range(3)] == [False, True, False]
 
 
-def test_a_spare_is_checked_without_a_consent_and_none_is_printed_for_it(site: Site) -> None:
-    config = yaml.safe_load((site.folder / FILE).read_text())
-    config["controlPlane"]["replicas"] = 1
-    (site.folder / FILE).write_text(yaml.safe_dump(config))
-    site.options(consent={"h0": uuid_of(0)})
-    assert yaml.safe_load(site.consent().stdout) == {"okd-baremetal:consent": {"h0": uuid_of(0)}}
-    done = site.check("--json")
-    assert (done.returncode, [row["host"] for row in json.loads(done.stdout)]) == (0, ["h0", "h1", "h2"])
-    assert site.capture("--host", "h2").returncode == 0
+def test_a_spare_is_checked_without_a_consent_and_none_is_printed_for_it(tmp_path: Path) -> None:
+    with site_of(tmp_path, hosts=4) as site:
+        config = yaml.safe_load((site.folder / FILE).read_text())
+        config["compute"][0]["replicas"] = 0
+        (site.folder / FILE).write_text(yaml.safe_dump(config))
+        consents = {f"h{index}": uuid_of(index) for index in range(3)}
+        site.options(consent=consents)
+        assert yaml.safe_load(site.consent().stdout) == {"okd-baremetal:consent": consents}
+        done = site.check("--json")
+        assert (done.returncode, [row["host"] for row in json.loads(done.stdout)]) == (0, ["h0", "h1", "h2", "h3"])
+        assert site.capture("--host", "h3").returncode == 0
 
 
 def test_a_host_that_is_not_there_is_refused(site: Site) -> None:

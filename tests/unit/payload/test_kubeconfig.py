@@ -9,7 +9,7 @@ import pytest
 
 from assets.ignition import Config, Resource
 from base.errors import PayloadError
-from payload.kubeconfig import api_ca, check_kubeconfig, read_kubeconfig
+from payload.kubeconfig import add_authority, api_ca, check_kubeconfig, kubeconfig_path, read_kubeconfig
 from testing.certificates import authority
 from testing.kubeconfigs import kubeconfig, write_kubeconfig
 from wires.api.kubernetes import KubeApi
@@ -21,6 +21,25 @@ def test_a_missing_kubeconfig_is_none(payload: Path) -> None:
     assert read_kubeconfig("prod") is None
     payload.mkdir(parents=True)
     assert read_kubeconfig("prod") is None
+
+
+def test_the_routers_ca_comes_before_the_cluster_s_and_only_once(payload: Path) -> None:
+    write_kubeconfig(payload)
+    before, routers = read_kubeconfig("prod"), authority("routers").pem
+    assert before is not None
+    assert add_authority("prod", routers)
+    assert add_authority("prod", routers)
+    after = read_kubeconfig("prod")
+    assert after is not None
+    assert (after.ca_pem, after.client_pem) == (routers + before.ca_pem, before.client_pem)
+    assert kubeconfig_path("prod").stat().st_mode & 0o777 == 0o600
+
+
+def test_what_is_no_certificate_leaves_the_kubeconfig_as_it_is(payload: Path) -> None:
+    write_kubeconfig(payload)
+    before = kubeconfig_path("prod").read_bytes()
+    assert not add_authority("prod", "no certificate")
+    assert kubeconfig_path("prod").read_bytes() == before
 
 
 def no_user(content: dict[str, Any]) -> None:

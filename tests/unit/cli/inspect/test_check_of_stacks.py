@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+from assets.ignition import Config, File, Resource
+from payload.release import VERSION_FILE
 from testing import plans
 from testing.checkout import ROOT
 from testing.command_line import run
@@ -54,6 +56,21 @@ class Repository:
 @pytest.fixture
 def repository(tmp_path: Path) -> Repository:
     return Repository(tmp_path)
+
+
+def test_the_verdict_is_that_of_the_release_that_made_the_payload(repository: Repository) -> None:
+    """Number 6 of issue 41."""
+    repository.config(without_secrets, lambda c: c.update(osImageStream="rhel-9"))
+    done = repository.check(CONFIG)
+    notice = f"{CONFIG}: osImageStream: notice: only openshift-install 4.22 and newer know it\n"
+    assert (done.returncode, done.stderr) == (0, notice)
+    payload = repository.folder / "stacks" / "prod" / "payload"
+    payload.mkdir()
+    of_4_22 = File(VERSION_FILE, Resource.inline("data:\n  version: v4.22.1\n"))
+    (payload / "bootstrap.ign").write_text(Config(files=(of_4_22,)).to_json())
+    done = repository.check(CONFIG)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.startswith(f"{CONFIG}: osImageStream: needs the feature gate OSStreams. Fix: write featureSet")
 
 
 @pytest.mark.parametrize("files", [(CONFIG,), (STACK,), (STACK, CONFIG)], ids=["config", "options", "both"])

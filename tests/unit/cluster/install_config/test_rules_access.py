@@ -94,7 +94,7 @@ RELEASE = "registry.lab.test/okd/scos-release"
         pytest.param(ssh("# admins", RSA, ED25519, fips=True), id="fips-first-key-counts"),
         pytest.param(put(fips=True, sshKey=""), id="fips-without-key"),
         pytest.param(put(additionalTrustBundle=PEM), id="bundle-of-one"),
-        pytest.param(put(additionalTrustBundle=f"lab's CA\n{PEM}and\n{PEM}\n\n"), id="bundle-of-two-with-remarks"),
+        pytest.param(put(additionalTrustBundle=f"lab's CA\n{PEM}and\n{PEM}"), id="bundle-of-two-with-remarks"),
         pytest.param(lambda c: bare(c).update(bmcVerifyCA=PEM), id="bmc-ca"),
         pytest.param(put(additionalTrustBundlePolicy="Always"), id="bundle-policy"),
         pytest.param(proxy(httpProxy=f"http://user:{SECRET}%40@proxy.lab.test:3128"), id="proxy-with-login"),
@@ -110,7 +110,7 @@ RELEASE = "registry.lab.test/okd/scos-release"
         pytest.param(
             mirrored("registry.lab.test", "mirror.lab.test:5000", "10.0.0.9:5000", "mirror"), id="registries"
         ),
-        pytest.param(mirrored("Registry.lab.test/okd", "localhost/okd", "[fd00::9]:5000/okd"), id="repository-hosts"),
+        pytest.param(mirrored("Registry.lab.test/okd", "localhost/okd"), id="repository-hosts"),
         pytest.param(mirrored(RELEASE), id="source-without-mirrors"),
         pytest.param(put(imageContentSources=[{"source": RELEASE, "mirrors": [RELEASE]}]), id="old-mirror"),
     ],
@@ -168,6 +168,16 @@ def test_a_valid_setting_is_accepted(change: Change) -> None:
             id="bundle-empty-block",
         ),
         pytest.param(
+            mirrored(RELEASE, "[fd00::50]:5000/okd"),
+            ("imageDigestSources[0].mirrors[0]: [fd00::50]:5000/okd is not a repository",),
+            id="mirror-by-ipv6",
+        ),
+        pytest.param(
+            put(additionalTrustBundle=f"{PEM}\n"),
+            ("additionalTrustBundle: has an empty line after the last certificate. Fix: write PEM",),
+            id="trust-bundle-blank-line-after",
+        ),
+        pytest.param(
             put(additionalTrustBundle=PEM + PEM[:200]),
             ("additionalTrustBundle: has text that is not a certificate after the last one",),
             id="bundle-cut-off",
@@ -186,7 +196,9 @@ def test_a_valid_setting_is_accepted(change: Change) -> None:
             proxy(noProxy=".lab.test"), ("proxy: names no proxy. Fix: write httpProxy",), id="proxy-missing"
         ),
         pytest.param(
-            proxy(httpProxy="proxy.lab.test:3128"), ("proxy.httpProxy: is not a URL",), id="proxy-without-scheme"
+            proxy(httpProxy="proxy.lab.test:3128"),
+            ("proxy.httpProxy: scheme proxy.lab.test is not supported",),
+            id="proxy-without-scheme",
         ),
         pytest.param(
             proxy(httpProxy="http://:3128"), ("proxy.httpProxy: is not a URL with a host",), id="proxy-without-host"

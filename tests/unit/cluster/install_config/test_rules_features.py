@@ -34,14 +34,6 @@ def external_dns(config: dict[str, Any]) -> None:
     bare(config).update(dnsRecordsType="External", loadBalancer={"type": "UserManaged"})
 
 
-def etcd_disk(config: dict[str, Any]) -> None:
-    config["controlPlane"]["diskSetup"] = [{"type": "etcd", "etcd": {"platformDiskID": "etcd"}}]
-
-
-def swap_disk(config: dict[str, Any]) -> None:
-    config["compute"][0]["diskSetup"] = [{"type": "swap", "swap": {"platformDiskID": "swap"}}]
-
-
 def fenced(config: dict[str, Any]) -> None:
     config["controlPlane"]["fencing"] = {"credentials": []}
 
@@ -76,8 +68,6 @@ STREAM = put(osImageStream="rhel-10")
         pytest.param(fenced, id="fencing-by-default"),
         pytest.param(gated(fenced, "OKD"), id="fencing-in-okd"),
         pytest.param(gated(fenced, CUSTOM, "DualReplica=true"), id="fencing-by-its-gate"),
-        pytest.param(gated(etcd_disk, TECH), id="etcd-disk-in-tech-preview"),
-        pytest.param(gated(swap_disk, CUSTOM, "MultiDiskSetup=1"), id="swap-disk-by-its-gate"),
         pytest.param(gated(PKI, TECH), id="pki-in-tech-preview"),
         pytest.param(gated(PKI, DEV), id="pki-in-dev-preview"),
         pytest.param(gated(PKI, CUSTOM, "ConfigurablePKI=true"), id="pki-by-its-gate"),
@@ -179,12 +169,8 @@ def test_a_valid_setting_is_accepted(change: Change) -> None:
             ("controlPlane.fencing: needs the feature gate DualReplica",),
             id="fencing-in-custom",
         ),
-        pytest.param(
-            etcd_disk, ("controlPlane.diskSetup: needs the feature gate MultiDiskSetup",), id="etcd-disk-without-gate"
-        ),
         pytest.param(PKI, ("pki: needs the feature gate ConfigurablePKI. Fix: write featureSet Tech",), id="pki"),
         pytest.param(gated(PKI, "OKD"), ("pki: needs the feature gate",), id="pki-in-okd"),
-        pytest.param(swap_disk, ("compute[0].diskSetup: needs the feature gate",), id="swap-disk-without-gate"),
         pytest.param(
             put(publish="Internal"),
             ("publish: Internal is not supported on baremetal. Fix: write External",),

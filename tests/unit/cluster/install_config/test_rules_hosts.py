@@ -237,7 +237,7 @@ def test_good_hosts_pass(change: Change) -> None:
             id="address-twice-in-two-spellings",
         ),
         pytest.param(
-            both("redfish-virtualmedia://bmc.lab/1", "redfish-virtualmedia+http://BMC.lab./1"),
+            both("redfish-virtualmedia://bmc.lab/1", "redfish-virtualmedia+http://BMC.lab./1", mode="Managed"),
             f"{AT}[1].bmc.address: redfish-virtualmedia+http://BMC.lab./1 is used by hosts[0]",
             id="C2-address-twice-by-another-transport",
         ),

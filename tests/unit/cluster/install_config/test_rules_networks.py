@@ -126,12 +126,14 @@ def test_good_networks_pass(change: Change) -> None:
             id="ovn-section-without-ovn",
         ),
         pytest.param(join("100.66.0.0/16", networkType="Kuryr"), f"{TYPE}: Kuryr is no longer", id="one-line-of-two"),
-        pytest.param(machines_too(""), f"{M1}: missing. Fix: write address/prefix", id="empty-machine-cidr"),
+        pytest.param(
+            machines_too(""), f"{M1}: empty, and not a network. Fix: write address/prefix", id="empty-machine-cidr"
+        ),
         pytest.param(
             networking(machineNetwork=[{"cidr": "192.168.111.0/24"}, {}]), f"{M1}: missing", id="no-machine-cidr"
         ),
-        pytest.param(services(""), f"{S0}: missing", id="empty-service-network"),
-        pytest.param(pods(("", 23)), f"{C0}: missing", id="empty-cluster-cidr"),
+        pytest.param(services(""), f"{S0}: empty, and not a network", id="empty-service-network"),
+        pytest.param(pods(("", 23)), f"{C0}: empty, and not a network", id="empty-cluster-cidr"),
         pytest.param(machines_too("10.0.0.0"), f"{M1}: 10.0.0.0 is not a network. Fix: write", id="no-prefix"),
         pytest.param(machines_too("10.0.0.0/33"), f"{M1}: 10.0.0.0/33 is no", id="long-prefix"),
         pytest.param(machines_too("10.0.0.0/-1"), f"{M1}: 10.0.0.0/-1 is no", id="minus-prefix"),
@@ -346,7 +348,11 @@ def test_good_networks_pass(change: Change) -> None:
         pytest.param(pods(("fd01::/48", 64)), f"{C}: fd01::/48: no IPv4 network", id="ipv4-with-ipv6-pods"),
         pytest.param(all_of(IPV6, hosts(23)), f"{C}: 10.128.0.0/14: no IPv6 network", id="ipv6-with-ipv4-pods"),
         pytest.param(
-            all_of(IPV6, machines("192.168.111.0/24")),
+            all_of(
+                IPV6,
+                machines("192.168.111.0/24"),
+                lambda c: bare(c).update(apiVIPs=["192.168.111.5"], ingressVIPs=["192.168.111.4"]),
+            ),
             f"{M}: 192.168.111.0/24: no IPv6 network",
             id="ipv6-with-ipv4-machines",
         ),
@@ -360,9 +366,9 @@ def test_each_bad_network_has_its_line() -> None:
     refused(
         all_of(machines_too("x"), services("172.30.0.0"), pods(("::/0", 64), ("10.0.0.0/99", 23))),
         f"{M1}: x is not a network",
+        f"{C1}: 10.0.0.0/99 is not a network",
         f"{S0}: 172.30.0.0 is not a network",
         f"{C0}: ::/0 is the unspecified address",
-        f"{C1}: 10.0.0.0/99 is not a network",
     )
 
 

@@ -83,7 +83,7 @@ def machines_on(cidr: str) -> Change:
         pytest.param(managed(provisioningNetworkGateway="172.22.0.1"), id="gateway"),
         pytest.param(managed(provisioningNetworkGateway="172.22.0.2"), id="gateway-is-the-bootstrap-machine"),
         pytest.param(over("fd00:1::/64", provisioningNetworkGateway="fd00:1::"), id="gateway-ipv6-has-no-broadcast"),
-        pytest.param(unmanaged(provisioningNetworkGateway="10.0.0.1"), id="gateway-unmanaged"),
+        pytest.param(unmanaged(provisioningNetworkGateway="172.22.0.1"), id="gateway-unmanaged"),
         pytest.param(given(provisioningNetworkGateway="10.0.0.1"), id="gateway-disabled"),
         pytest.param(
             given(additionalNTPServers=["192.168.111.1", "fd00::1", "ntp.lab.test", "ntp.lab.test.", "ntp"]), id="ntp"

@@ -77,8 +77,8 @@ FIXES = {
         pytest.param(lambda c: c.update(zzz=1), "zzz: unknown key. Fix: remove it", id="like-no-other"),
         pytest.param(
             lambda c: c["metadata"].update(generation=1),
-            "metadata.generation: unknown key. Fix: remove it",
-            id="like-one-of-another-section",
+            "metadata.generation: a key of Kubernetes that no installer reads. Fix: remove it",
+            id="metadata-generation",
         ),
         pytest.param(
             lambda c: bare(c).update(dnsVIP="192.0.2.6"),
@@ -88,7 +88,7 @@ FIXES = {
         pytest.param(lambda c: c.update({"7": 1}), "7: unknown key. Fix: remove it", id="a-number"),
         pytest.param(
             lambda c: c["metadata"].update(finalizers=[]),
-            "metadata.finalizers: unknown key. Fix: remove it",
+            "metadata.finalizers: a key of Kubernetes that no installer reads. Fix: remove it",
             id="of-kubernetes",
         ),
     ],

@@ -113,7 +113,9 @@ M, W = "master", "worker"
         pytest.param(with_roles(M, M, M, W, W, None), [M, M, M, W, W, None], id="one-to-spare"),
         pytest.param(with_roles(None, None, M, None, None, workers=1), [M, M, M, W, None], id="the-last-to-spare"),
         pytest.param(with_roles(None, None, None, None, None, workers=0), [M, M, M, None, None], id="no-compute"),
-        pytest.param(with_roles(None, None, None, None, None, masters=1), [M, W, W, None, None], id="one-master"),
+        pytest.param(
+            with_roles(None, None, None, None, None, masters=4, workers=1), [M, M, M, M, W], id="four-masters"
+        ),
         pytest.param(with_roles(M, M, M, W, W, W), [M, M, M, W, W, None], id="a-worker-to-spare"),
         pytest.param(with_roles(M, M, M, M, W, None), [M, M, M, None, W, W], id="a-master-is-no-worker"),
         pytest.param(with_roles(W, M, W, M, W, M, M), [W, M, W, M, None, M, None], id="one-of-each-to-spare"),

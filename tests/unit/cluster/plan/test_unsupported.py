@@ -213,7 +213,10 @@ def test_an_unsupported_setting_is_refused_with_a_supported_one(
         pytest.param(lambda c: host(c).update(networkConfig={"interfaces": []}), id="network-config"),
         pytest.param(lambda c: bare(c).update(loadBalancer={"type": "OpenShiftManagedDefault"}), id="balancer"),
         pytest.param(lambda c: c["compute"][0].update(replicas=1), id="more-compute-than-wanted"),
-        pytest.param(lambda c: c["controlPlane"].update(replicas=1), id="more-masters-than-wanted"),
+        pytest.param(
+            lambda c: (host(c, 3).update(role="master"), c["compute"][0].update(replicas=1)),
+            id="more-masters-than-wanted",
+        ),
         pytest.param(clusters.balancer, id="balancer-of-the-site"),
         pytest.param(a_spare_of_arm64_by_bios, id="spare-of-arm64-without-uefi"),
         pytest.param(provisioning("Managed"), id="managed"),

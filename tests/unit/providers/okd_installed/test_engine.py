@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from base.errors import IncompleteError
-from providers.okd_installed.engine import OPERATORS, VERSION, OkdInstalledEngine
+from providers.okd_installed.engine import OPERATORS, ROUTER_CA, VERSION, OkdInstalledEngine
 from testing.fakes.clock import FakeClock
 from testing.progress import into
 from wires.api.resources import R
@@ -45,7 +45,11 @@ class Rig:
             raise version
         if not version:
             return None
-        answers: dict[str, Any] = {VERSION: {"status": version}, OPERATORS: {"items": operators}}
+        answers: dict[str, Any] = {
+            VERSION: {"status": version},
+            OPERATORS: {"items": operators},
+            ROUTER_CA: {"data": {"ca-bundle.crt": "PEM"}},
+        }
         return model.model_validate(answers[path])
 
     def prove(self, deadline_s: float = 100) -> tuple[str | None, list[str]]:
@@ -59,6 +63,7 @@ class Rig:
         return str(caught.value)
 
 
+WORKING = "Working towards 4.21.0: 912 of 930 done (98% complete)"
 BOTH = [operator("dns"), operator("console")]
 ROUTE = {"Available": "RouteHealthAvailable: 503"}
 
@@ -76,7 +81,7 @@ def test_each_operator_that_becomes_ready_or_ceases_to_be_is_a_line() -> None:
         [
             (0, status({**DONE, "Available": "False"}), [operator("dns"), late]),
             (20, status(DONE), BOTH),
-            (40, status(DONE), [operator("dns", {"Degraded": "x\ny"}, Degraded="True"), operator("console")]),
+            (40, status(DONE), [operator("dns", {"Progressing": "x\ny"}, Progressing="True"), operator("console")]),
             (50, status(DONE), BOTH),
         ]
     )
@@ -85,15 +90,16 @@ def test_each_operator_that_becomes_ready_or_ceases_to_be_is_a_line() -> None:
     assert rig.log == [
         "dns is ready",
         "console is ready",
-        "dns is no longer ready: Degraded: x\\ny",
+        "dns is no longer ready: Progressing: x\\ny",
         "dns is ready",
     ]
     assert rig.lines[0] == (
-        "waiting for the installation: 1 of 2 operators are ready; "
+        "waiting for the installation: the version is not Available; 1 of 2 operators are ready; "
         "console is not Available: RouteHealthAvailable: 503; at most 100 s left"
     )
     assert rig.lines[-1] == (
-        "waiting for the installation: all 2 operators are ready; as wanted; steady for 30 s more; at most 50 s left"
+        "waiting for the installation: the version is complete, and none of 2 operators progresses; "
+        "as wanted; steady for 30 s more; at most 50 s left"
     )
 
 
@@ -106,7 +112,7 @@ def test_the_error_names_unready_operators_with_their_messages() -> None:
         operator("etcd", Progressing="True"),
     ]
     assert Rig([(0, status({**DONE, "Available": "False"}), operators)]).error() == (
-        "OKD: 4 of 5 operators are not ready, after 100 s\n"
+        "OKD: the version is not Available, after 100 s; 4 of 5 operators are not ready\n"
         "  authentication: Degraded: OAuthServerDeploymentDegraded: 1 of 3\n"
         "  console: not Available: RouteHealthAvailable: 503\n"
         "  etcd: Progressing\n"
@@ -125,6 +131,26 @@ def test_the_error_names_unready_operators_with_their_messages() -> None:
         ),
         pytest.param(status({**DONE, "Progressing": "True"}), "the version is Progressing", id="progressing"),
         pytest.param(status({"Failing": "False"}), "the version is not Available yet", id="says-nothing"),
+        pytest.param(
+            status({"Available": "True", "Progressing": "False"}),
+            "the version is yet to report Failing",
+            id="version-without-failing",
+        ),
+        pytest.param(
+            status({"Available": "True", "Failing": "False"}),
+            "the version is yet to report Progressing",
+            id="version-without-progressing",
+        ),
+        pytest.param(
+            status({"Available": "False", "Failing": "False", "Progressing": "True"}, {"Progressing": WORKING}),
+            WORKING,
+            id="working-towards",
+        ),
+        pytest.param(
+            status({**DONE, "Failing": "True", "Progressing": "True"}, {"Failing": "x", "Progressing": WORKING}),
+            "the version is Failing: x",
+            id="failing-before-its-progress",
+        ),
         pytest.param({}, "OKD has no version yet", id="none"),
         pytest.param(
             ConnectionRefusedError("no"),
@@ -135,7 +161,43 @@ def test_the_error_names_unready_operators_with_their_messages() -> None:
 )
 def test_a_version_that_is_not_complete_is_the_reason(version: dict[str, Any] | OSError, problem: str) -> None:
     error = Rig([(0, version, BOTH)]).error()
-    assert error == f"OKD: {problem}, after 100 s. Fix: see `oc get clusteroperators`, then run `pulumi up` again"
+    see = "see `oc describe clusterversion version`, then run `pulumi up` again"
+    assert error == f"OKD: {problem}, after 100 s. Fix: {see}"
+
+
+def test_the_version_s_own_progress_is_shown_before_the_operators() -> None:
+    version = status({"Available": "False", "Failing": "False", "Progressing": "True"}, {"Progressing": WORKING})
+    rig = Rig([(0, version, [operator("dns"), operator("console", Available="False")]), (10, status(DONE), BOTH)])
+    rig.prove()
+    assert rig.lines[0] == (
+        f"waiting for the installation: {WORKING}; 1 of 2 operators are ready; console is not Available; "
+        "at most 100 s left"
+    )
+
+
+@pytest.mark.parametrize("trait", [{"Degraded": "True"}, {"Degraded": "Unknown"}, {"Available": "False"}])
+def test_with_a_complete_version_an_operator_that_is_not_well_is_a_line(trait: dict[str, str]) -> None:
+    rig = Rig([(0, status(DONE), [operator("dns"), operator("console", None, **trait)])])
+    assert rig.prove() == ("4.21.0", ["console", "dns"])
+    assert rig.log[-1].startswith("the installation is complete, but console is ")
+
+
+@pytest.mark.parametrize(
+    "conditions", [{"Available": "True", "Degraded": "False"}, {**READY, "Progressing": "Unknown"}]
+)
+def test_an_operator_that_does_not_say_that_it_has_settled_is_awaited(conditions: dict[str, str]) -> None:
+    silent = {"metadata": {"name": "console"}, "status": status(conditions)}
+    error = Rig([(0, status(DONE), [operator("dns"), silent])]).error()
+    assert error.startswith("OKD: the version is complete, after 100 s; 1 of 2 operators are not ready\n  console: ")
+
+
+def test_the_routers_ca_is_that_of_the_config_map() -> None:
+    """As openshift-install's addRouterCAToClusterCA reads it."""
+    rig = Rig([(0, status(DONE), BOTH), (50, ConnectionRefusedError("no"), [])])
+    engine = OkdInstalledEngine(rig, VIP, rig.clock, into(rig.lines), rig.log.append)
+    assert engine.router_ca() == "PEM"
+    rig.clock.sleep(60)
+    assert engine.router_ca() is None
 
 
 def test_operators_that_are_ready_too_late_are_the_reason() -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from base.errors import IncompleteError, PayloadError
+from payload.kubeconfig import read_kubeconfig
+from providers.okd_installed.model import OkdInstalledOuts
 from providers.okd_installed.provider import OkdInstalledProvider
 from testing.certificates import authority
 from testing.fakes.https_server import https_server
@@ -50,7 +52,30 @@ def test_it_reads_okds_report_with_the_kubeconfig(
         "/apis/config.openshift.io/v1/clusterversions/version",
         "/apis/config.openshift.io/v1/clusteroperators",
     ]
-    assert "OKD: 1 of 1 operators are not ready, after 0 s\n  console: Degraded: no route" in str(caught.value)
+    unready = "after 0 s; 1 of 1 operators are not ready\n  console: Degraded: no route"
+    assert f"OKD: the version is not Available yet, {unready}" in str(caught.value)
+
+
+class Done:
+    """An engine of a cluster that is complete, and tells the CA of its routers."""
+
+    def __init__(self, *_: object) -> None:
+        self.pem = authority("routers").pem
+
+    def prove(self, *, deadline_s: float) -> OkdInstalledOuts:
+        return OkdInstalledOuts(version="4.21.0")
+
+    def router_ca(self) -> str:
+        return self.pem
+
+
+def test_the_kubeconfig_gets_the_routers_ca(payload: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_kubeconfig(payload)
+    monkeypatch.setattr("providers.okd_installed.provider.OkdInstalledEngine", Done)
+    OkdInstalledProvider().create(PROPS)
+    written = read_kubeconfig("prod")
+    assert written is not None
+    assert written.ca_pem.startswith(authority("routers").pem)
 
 
 def test_it_cannot_ask_without_the_kubeconfig(payload: Path) -> None:
