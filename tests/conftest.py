@@ -14,7 +14,7 @@ from testing.certificates import authority
 from testing.processes import accept_interrupts
 
 accept_interrupts()
-pytest_plugins = ["pytester", "testing.skips", "testing.tiers"]
+pytest_plugins = ["pytester", "testing.skips", "testing.tiers", "testing.remnants"]
 settings.register_profile("default", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), max_examples=100, derandomize=True)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
@@ -40,14 +40,6 @@ def _tracebacks() -> Iterator[None]:
         vars(sys).pop("tracebacklimit", None)
     else:
         sys.tracebacklimit = before
-
-
-@pytest.fixture(autouse=True)
-def _name_of_the_machine() -> Iterator[None]:
-    """A test leaves the machine's host name, by which Pulumi and the fleet know who holds a lock (case UTS)."""
-    before = os.uname().nodename
-    yield
-    assert os.uname().nodename == before
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,124 @@
+"""Tests leave the machine as they found it: each kind of remnant fails the run (issue 40, 6)."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from testing.checkout import ROOT
+from testing.namespaces import SBIN, ip, needs_root
+from testing.remnants import FIX
+
+Run = Callable[..., pytest.RunResult]
+HEAD = f"""\
+import pathlib, socket, subprocess
+
+def shell(command):
+    subprocess.run(command, shell=True, check=True, env={{"PATH": "{SBIN}"}})
+
+"""
+DAEMON = """\
+import pytest, subprocess
+
+@pytest.fixture(scope="session", autouse=True)
+def daemon():
+    with subprocess.Popen(["sleep", "4711"]) as sleeping:
+        yield
+        sleeping.kill()
+"""
+REMNANTS = {
+    "host_name": ("socket.sethostname('left')", "host name left"),
+    "address": ("shell('ip address add 192.0.2.9/32 dev lo')", "address lo *192.0.2.9/32*"),
+    "route": ("shell('ip route add 198.51.100.0/24 dev lo')", "route 198.51.100.0/24 dev lo*"),
+    "rule": ("shell('ip rule add from 192.0.2.9 table 7; touch /run/rule')", "rule * from 192.0.2.9 lookup 7"),
+    "link": ("shell('ip link add left type bridge')", "link left *"),
+    "namespace": ("shell('ip netns add left')", "file /run/netns/left"),
+    "mount": ("shell('mkdir mnt; mount -t tmpfs left mnt')", "mount */mnt of tmpfs left"),
+    "nft": ("shell('nft add table inet left; touch /run/nft')", "nft table inet left {"),
+    "temporary_file": ("pathlib.Path('/tmp/left').touch()", "file /tmp/left"),
+    "run": ("pathlib.Path('/run/left').mkdir()", "file /run/left"),
+    "shared_memory": ("pathlib.Path('/dev/shm/left').touch()", "file /dev/shm/left"),
+    "lab": ("pathlib.Path('/var/lib/okd-lab').mkdir()", "file /var/lib/okd-lab"),
+}
+"""By the name of a test: what it does, and the line about it. Rules are seen once something else has changed, too."""
+FOLDERS = ("/tmp", "/run", "/run/netns", "/dev/shm", "/sys/class/net")  # noqa: S108
+CHILD = "subprocess.Popen(['sleep', '4711'])"
+ORPHAN = (
+    "subprocess.Popen(['sh', '-c', 'setsid sleep 4711 & echo'], env={}, stdout=subprocess.PIPE).stdout.readline()"
+)
+
+
+@pytest.fixture
+def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the given bodies as tests, by name, with the plugin, in a process of its own."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+
+    def in_process(*words: str, **bodies: str) -> pytest.RunResult:
+        tests = "".join(f"def test_{name}():\n    {body}\n\n" for name, body in bodies.items())
+        pytester.makepyfile(test_it=HEAD + tests)
+        return pytester.runpytest_subprocess("-p", "testing.remnants", *words)
+
+    return in_process
+
+
+def left(done: pytest.RunResult) -> list[str]:
+    """Return the lines about remnants, without the fix."""
+    return done.stdout.str().partition(" left on the machine ")[2].partition("Fix: ")[0].splitlines()[1:]
+
+
+@needs_root
+@pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "worker"])
+def test_each_remnant_fails_the_run_names_its_test_and_stays_off_the_machine(
+    run: Run, workers: tuple[str, ...]
+) -> None:
+    name = os.uname().nodename
+    done = run(*workers, **{test: body for test, (body, _) in REMNANTS.items()})
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    done.assert_outcomes(passed=len(REMNANTS))
+    lines = [f"{line}, first seen after test_it.py::test_{test}" for test, (_, line) in REMNANTS.items()]
+    done.stdout.fnmatch_lines_random([*lines, FIX])
+    assert os.uname().nodename == name
+    assert [folder for folder in FOLDERS if Path(folder, "left").exists()] == []
+
+
+@needs_root
+def test_what_others_do_meanwhile_is_no_remnant(run: Run, tmp_path: Path) -> None:
+    """Somebody else, here in the namespaces of this test, changes the machine while tests run."""
+    other = tmp_path / "other.sh"
+    other.write_text("ip link add theirs type bridge; touch /run/theirs; ip address add 192.0.2.9/32 dev lo\n")
+    inside = f"nsenter --target {os.getpid()} --net --uts --mount sh -e {other}"
+    try:
+        done = run(one=f"shell('{inside}')", two="assert not pathlib.Path('/run/theirs').exists()")
+    finally:
+        Path("/run/theirs").unlink()
+        ip("link delete theirs")
+        ip("address delete 192.0.2.9/32 dev lo")
+    assert (done.ret, left(done)) == (pytest.ExitCode.OK, [])
+
+
+@needs_root
+def test_virtual_machines_of_the_machine_are_out_of_reach(run: Run) -> None:
+    sockets = Path("/run/libvirt")
+    is_there = sockets.exists()
+    sockets.mkdir(exist_ok=True)
+    done = run(one="assert not pathlib.Path('/run/libvirt').exists()")
+    if not is_there:
+        sockets.rmdir()
+    assert done.ret == pytest.ExitCode.OK
+
+
+def test_a_fixture_of_the_session_may_keep_things_until_its_end(pytester: pytest.Pytester, run: Run) -> None:
+    pytester.makeconftest(DAEMON)
+    done = run("-n", "1", one="pass", other="pass")
+    assert (done.ret, left(done)) == (pytest.ExitCode.OK, [])
+
+
+@pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
+def test_a_process_that_a_test_leaves_fails_the_run_and_is_ended(run: Run, workers: tuple[str, ...]) -> None:
+    done = run(*workers, one=CHILD, two=ORPHAN, three="pass")
+    assert done.ret == pytest.ExitCode.TESTS_FAILED
+    done.assert_outcomes(passed=3)
+    assert left(done) == ["process sleep 4711", "process sleep 4711, started by test_it.py::test_one"]
+    running = [path.read_bytes() for path in Path("/proc").glob("[0-9]*/cmdline")]
+    assert b"sleep\x004711\x00" not in running
