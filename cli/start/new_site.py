@@ -12,33 +12,26 @@ from cli.shared.command_line import EXIT_OK, PROGRAM
 NAME = "okd-baremetal"
 LINKED = ("Pulumi.yaml", "__main__.py", ".venv")
 """What Pulumi looks for in its project's folder: a newer program then needs no change beside its pin."""
-NEXT = """{site}: written. Next:
-  cd {site}
-  make -C okd-baremetal setup && . .venv/bin/activate
+ELSEWHERE = (
+    "begin a folder with the program: `git clone {url} clusters/okd-baremetal && cd clusters && "
+    "make -C okd-baremetal setup && okd-baremetal/tools/okd-baremetal new-site`"
+)
+NEXT = """{site}: a repository, with this program as its submodule. Next:
   okd-baremetal init <stack> --install-config <file>"""
 
 
-def _add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("dir", type=Path, metavar="DIR", help="a new folder, or an empty repository")
+def new_site(_: argparse.Namespace) -> int:
+    """Make a git repository for the clusters of a site of the folder that this program was cloned into.
 
-
-def new_site(options: argparse.Namespace) -> int:
-    """Make a git repository for the clusters of a site, and commit nothing.
-
-    It has stacks/, this program as the submodule okd-baremetal/ at its present commit, links by which Pulumi finds
-    it, workflows for pull requests, and a README.
+    It has stacks/, this program as the submodule okd-baremetal/ at its present commit and as it is set up, links by
+    which Pulumi finds it, workflows for pull requests, and a README. Commit nothing.
     """
-    site: Path = options.dir
-    url = _url_of_program()
-    _refuse_content(site)
-    git(PROGRAM, "init", "--quiet", str(site.absolute()))
+    site, url = PROGRAM.parent, _url_of_program()
+    _refuse_content(site, url)
+    git(site, "init", "--quiet")
     shutil.copytree(PROGRAM / "cli" / "start" / "site", site, dirs_exist_ok=True)
     for name in LINKED:
         (site / name).symlink_to(Path(NAME, name))
-    # From here, then named by its URL: no network is needed, and git clones no submodule from a path by itself.
-    git(site, "clone", "--quiet", "--no-hardlinks", str(PROGRAM), NAME)
-    git(site / NAME, "checkout", "--quiet", "--detach", git(PROGRAM, "rev-parse", "HEAD"))
-    git(site / NAME, "remote", "set-url", "origin", url)
     git(site, "submodule", "--quiet", "add", url, NAME)
     git(site, "submodule", "--quiet", "absorbgitdirs")
     git(site, "add", "--all")
@@ -52,8 +45,9 @@ def _url_of_program() -> str:
     Raises:
         ConfigError: This is no clone, or it has changes that no commit has.
     """
-    if not (PROGRAM / ".git").exists():
-        raise ConfigError(Fault(str(PROGRAM), "not a git clone, so no commit can be pinned", "clone the program"))
+    if not (PROGRAM / ".git").is_dir():
+        what = "not a git clone of its own, so no commit can be pinned"
+        raise ConfigError(Fault(str(PROGRAM), what, "clone the program with `git clone`"))
     if git(PROGRAM, "status", "--porcelain", "--untracked-files=no"):
         what = "has changes that are not committed, so the site would not get them"
         raise ConfigError(Fault(str(PROGRAM), what, "commit them, or put them aside: `git stash`"))
@@ -63,9 +57,14 @@ def _url_of_program() -> str:
     return git(PROGRAM, "remote", "get-url", "origin")
 
 
-def _refuse_content(site: Path) -> None:
-    if site.exists() and (not site.is_dir() or any(entry.name != ".git" for entry in site.iterdir())):
-        raise ConfigError(Fault(str(site), "exists already", "name a new folder, or an empty repository"))
+def _refuse_content(site: Path, url: str) -> None:
+    """Raise a `ConfigError` if the folder has more than the program, or the program has another name there."""
+    fix = ELSEWHERE.format(url=url)
+    if PROGRAM.name != NAME:
+        raise ConfigError(Fault(str(PROGRAM), f"the program is in a folder {NAME} of a site's repository", fix))
+    if others := sorted({entry.name for entry in site.iterdir()} - {".git", NAME}):
+        what = f"would become the site's repository, and has {others[0]} beside the program"
+        raise ConfigError(Fault(str(site), what, fix))
 
 
-COMMAND = Command(new_site, _add_arguments)
+COMMAND = Command(new_site)

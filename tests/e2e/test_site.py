@@ -19,12 +19,12 @@ STACK = plans.STACK
 
 @pytest.fixture
 def site(tmp_path: Path) -> Path:
-    """A site that `new-site` of a clone made, set up as by `make setup`, with the rehearsal's stack."""
-    program, site = tmp_path / "program", tmp_path / "site"
+    """A site that `new-site` made of a clone that is set up as by `make setup`, with the rehearsal's stack."""
+    site = tmp_path / "site"
+    program = site / "okd-baremetal"
     clone_of_program(program)
     (program / ".venv").symlink_to(sys.prefix)
-    subprocess.run([program / "tools" / "okd-baremetal", "new-site", site], check=True, timeout=COMMAND_S)
-    (site / "okd-baremetal" / ".venv").symlink_to(sys.prefix)
+    subprocess.run([program / "tools" / "okd-baremetal", "new-site"], check=True, timeout=COMMAND_S)
     shutil.copytree(ROOT / "stacks" / STACK, site / "stacks" / STACK, ignore=shutil.ignore_patterns("payload"))
     config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options().items()}
     (site / "stacks" / f"Pulumi.{STACK}.yaml").write_text(yaml.safe_dump({"config": config}))
