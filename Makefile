@@ -30,7 +30,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults kubernetes fleet fleet-rehearsal image bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes fleet fleet-rehearsal image bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -78,6 +78,9 @@ rehearsals: _lab ## Rehearse all stacks that are kept for it, one after the othe
 
 faults: _lab ## Take a cluster to production through faults, on virtual machines, as root
 	$(PY) -m lab.rehearsal faults --payload $(PAYLOAD)
+
+newcomer: _lab ## From a new folder, by README's commands, to a passed rehearsal on virtual machines, as root
+	$(PY) -m lab.newcomer
 
 kubernetes: _lab ## Hand the VIP of a real Kubernetes over, in network namespaces, as root; six minutes to build it once
 	@tools/progress "Kubernetes" $(PY) -m lab.binaries kubernetes

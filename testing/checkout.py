@@ -25,3 +25,13 @@ def copy_program(folder: Path) -> None:
         else:
             shutil.copy2(source, target)
     (folder / ".venv").symlink_to(sys.prefix)
+
+
+def make_environment(program: Path) -> None:
+    """Make the environment of a clone, as `make setup` does, of the packages of this one."""
+    folder = program / ".venv"
+    (folder / "bin").mkdir(parents=True)
+    for name in ("pyvenv.cfg", "lib", "bin/python"):
+        (folder / name).symlink_to(Path(sys.prefix, name))
+    (folder / "bin" / "okd-baremetal").symlink_to("../../tools/okd-baremetal")
+    (folder / "bin" / "activate").write_text(f"PATH={folder / 'bin'}:$PATH\n")

@@ -18,8 +18,7 @@ from testing.namespaces import CLONE_NEWNET, SBIN
 
 _CLONE_NEWNS, _CLONE_NEWUTS = 0x00020000, 0x04000000
 _BIND, _RECURSIVE, _PRIVATE, _DETACH = 0x1000, 0x4000, 0x40000, 2
-_NETNS = Path("/run/netns")
-_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run", _NETNS, "/var/lib", "/etc/netns")  # noqa: S108
+_FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/netns", "/var/lib", "/etc/netns")  # noqa: S108
 """The folders in which programs leave things."""
 _HIDDEN = (Path("/run/libvirt"), Path("/var/lib/okd-lab"))
 """What leads to the real machine's virtual machines: libvirt's sockets, and the lab. The own machine has neither."""
@@ -51,7 +50,7 @@ class OwnMachine:
         self._fresh: dict[Path, Path] = {}
         with _same_working_directory():
             for folder in dict.fromkeys(map(Path, (*_FOLDERS, tempfile.gettempdir()))):
-                if folder == _NETNS:  # the first `ip netns add` makes it, and no command removes it
+                if folder == Path("/run/netns"):  # the first `ip netns add` makes it, and no command removes it
                     folder.mkdir(exist_ok=True)
                 if folder.is_dir() and not folder.is_symlink():
                     self._own(folder)

@@ -1,20 +1,23 @@
 """A site's own repository, with the real engine: its stacks, and this program as its submodule."""
 
+import re
 import shutil
 import subprocess
-import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 import yaml
 
 from testing import plans
-from testing.checkout import ROOT
+from testing.checkout import ROOT, make_environment
 from testing.git import clone_of_program, git
 from testing.project import COMMAND_S
 from testing.pulumi_env import pulumi_env
+from testing.workflows import bash
 
 STACK = plans.STACK
+PASSWORD = plans.install_config()["platform"]["baremetal"]["hosts"][0]["bmc"]["password"]
 
 
 @pytest.fixture
@@ -23,7 +26,7 @@ def site(tmp_path: Path) -> Path:
     site = tmp_path / "site"
     program = site / "okd-baremetal"
     clone_of_program(program)
-    (program / ".venv").symlink_to(sys.prefix)
+    make_environment(program)
     subprocess.run([program / "tools" / "okd-baremetal", "new-site"], check=True, timeout=COMMAND_S)
     shutil.copytree(ROOT / "stacks" / STACK, site / "stacks" / STACK, ignore=shutil.ignore_patterns("payload"))
     config = {f"{plans.PROJECT}:{name}": value for name, value in plans.options().items()}
@@ -54,6 +57,88 @@ def test_the_program_reads_the_stacks_of_the_site(site: Path, tmp_path: Path) ->
     again = pulumi("up", "--yes", "--skip-preview")
     assert missing not in again.stdout
     assert f"stacks/{STACK}/payload/bootstrap.ign: " in again.stdout
+
+
+@dataclass(frozen=True)
+class Gates:
+    """What a site's repository runs on each commit and pull request, with the programs of its environment."""
+
+    folder: Path
+    env: dict[str, str]
+
+    def run(self, *command: str, check: bool = False, **environment: str) -> subprocess.CompletedProcess[str]:
+        env = {**self.env, "STACK": STACK, **environment}
+        return subprocess.run(
+            command, cwd=self.folder, env=env, capture_output=True, text=True, check=check, timeout=COMMAND_S
+        )
+
+    def hook(self) -> subprocess.CompletedProcess[str]:
+        """Run the hook as pre-commit does: its entry with the files in git that match."""
+        (repository,) = yaml.safe_load((self.folder / ".pre-commit-config.yaml").read_text())["repos"]
+        (hook,) = repository["hooks"]
+        files = git(self.folder, "ls-files").splitlines()
+        return self.run(*hook["entry"].split(), *(name for name in files if re.search(hook["files"], name)))
+
+    def github(self) -> list[str]:
+        """Run the steps of the workflow after the set-up; return those that fail, with what they print."""
+        (job,) = yaml.safe_load((self.folder / ".github/workflows/review.yml").read_text())["jobs"].values()
+        steps = [step for step in job["steps"] if "run" in step and step["name"] != "set up"]
+        done = {step["name"]: self.run(*bash(step["run"])) for step in steps}
+        return [f"{name}: {step.stdout}{step.stderr}" for name, step in done.items() if step.returncode]
+
+    def gitlab(self) -> subprocess.CompletedProcess[str]:
+        """Run the script of the job."""
+        job = yaml.safe_load((self.folder / ".gitlab-ci.yml").read_text())["review"]
+        ci = {name: "x" for name in ("CI_API_V4_URL", "CI_PROJECT_ID", "CI_MERGE_REQUEST_IID", "GITLAB_TOKEN")}
+        return self.run(*bash("\n".join(job["script"])), **ci)
+
+
+@pytest.fixture
+def gates(site: Path, tmp_path: Path) -> Gates:
+    """The gates of a site whose secrets `move-secrets` has moved; the services of GitHub and GitLab only say yes."""
+    (tmp_path / "bin").mkdir()
+    for name in ("gh", "curl"):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\ncat >/dev/null\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    env = pulumi_env(tmp_path, tmp_path / "bin")
+    env["PATH"] = f"{site / '.venv/bin'}:{tmp_path / 'bin'}:{env['PATH']}"
+    gates = Gates(site, env)
+    gates.run("okd-baremetal", "init", STACK, check=True)
+    gates.run("pulumi", "stack", "init", STACK, "--non-interactive", check=True)
+    gates.run("okd-baremetal", "move-secrets", STACK, check=True)
+    (site / "fleet.yaml").write_text(f"sites: {{north: [{STACK}]}}\n")
+    git(site, "add", "--all")
+    git(site, "commit", "-qm", "The clusters of this site")
+    assert git(site, "grep", "--name-only", "--fixed-strings", PASSWORD, "--", "stacks") == ""
+    return gates
+
+
+def test_a_repository_without_secrets_passes_its_hook_ci_and_fleet(gates: Gates) -> None:
+    """Issue 40, 4."""
+    config = f"stacks/{STACK}/install-config.yaml"
+    done = gates.hook()
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"{config}: ok\n", "")
+    assert gates.github() == []
+    done = gates.gitlab()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "## What `pulumi up` will do" in (gates.folder / "review.md").read_text()
+    done = gates.run("okd-baremetal", "fleet", "check")
+    assert done.stdout == f"{config}: ok\nfleet.yaml: 1 site, 1 cluster, 1 wave: ok\n"
+    assert gates.run("okd-baremetal", "clashes", config).stdout == f"{config}: ok\n"
+
+
+def test_its_hook_and_ci_refuse_a_secret_that_is_put_back(gates: Gates) -> None:
+    file = gates.folder / "stacks" / STACK / "install-config.yaml"
+    file.write_text(file.read_text().replace('password: ""', f"password: {PASSWORD}", 1))
+    done = gates.hook()
+    where = f"stacks/{STACK}/install-config.yaml: platform.baremetal.hosts[0].bmc.password"
+    assert (done.returncode, PASSWORD in done.stdout + done.stderr) == (2, False)
+    assert done.stdout.startswith(f"{where}: in plain text")
+    assert [failed.partition(": ")[0] for failed in gates.github()] == ["check"]
+    assert gates.gitlab().returncode == 2
+    fix = done.stdout.split("`")[1]
+    assert gates.run(*fix.split()).returncode == 0
+    assert gates.hook().returncode == 0
 
 
 def test_its_command_line_is_that_of_the_pinned_program(site: Path) -> None:
