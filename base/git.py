@@ -26,7 +26,8 @@ def git(folder: Path, *words: str) -> str:
     """
     done = run_git(folder, *words)
     if done.returncode:
-        raise ConfigError(Fault(str(folder), f"git {words[0]} failed: {reason_of(done)}"))
+        fix = "install git" if done.returncode == NOT_INSTALLED else ""
+        raise ConfigError(Fault(str(folder), f"git {words[0]} failed: {reason_of(done)}", fix))
     return done.stdout.strip()
 
 

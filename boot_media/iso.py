@@ -25,12 +25,13 @@ from base.memory import in_memory, path_of
 from boot_media.architecture import another_architecture, architecture_of
 from boot_media.disk import LIVE_CONFIG, SCRIPT_NAME, disk_script
 from boot_media.netboot import LiveFiles, live_files
-from boot_media.tools import COREOS_INSTALLER_VERSION
+from boot_media.tools import COREOS_INSTALLER_VERSION, SCRIPTS
 from cluster.values.architecture import Architecture
 from cluster.values.disk_hints import Hints
 
 LIVE_ISO = "the base has to be a CoreOS live ISO"
-INSTALL_VERSION = f"install coreos-installer {COREOS_INSTALLER_VERSION}, or run tools/coreos-installer"
+BUILD = f"run {SCRIPTS}/coreos-installer"
+INSTALL_VERSION = f"install coreos-installer {COREOS_INSTALLER_VERSION}, or {BUILD}"
 BLOCK = 4096
 CHUNK = 1024 * 1024
 COPY_AT_ONCE = 1024**3
@@ -222,7 +223,7 @@ class IsoMaker:
                 code = subprocess.call(command, stdout=output, stderr=errors, pass_fds=inherited)  # noqa: S603
             except OSError as error:
                 what = f"cannot be run ({error.strerror})"
-                raise BootMediaError(what, where=str(self._tool), fix="run tools/coreos-installer") from None
+                raise BootMediaError(what, where=str(self._tool), fix=BUILD) from None
             if code:
                 text = " ".join(os.pread(errors.fileno(), CHUNK, 0).decode(errors="replace").split())
                 what = f"refused by coreos-installer: {text[:400]}"

@@ -14,7 +14,7 @@ from typing import Any
 from base.errors import BootMediaError, ConfigError
 from base.masking import secret_keys
 from base.yaml_text import parse_yaml
-from boot_media.tools import NMSTATECTL_VERSION, find_nmstatectl
+from boot_media.tools import NMSTATECTL_VERSION, SCRIPTS, find_nmstatectl
 from cluster.plan.model import Keyfile
 
 MAIN_TABLE = "254"
@@ -122,7 +122,7 @@ def _run(nmstatectl: Path, document: object) -> subprocess.CompletedProcess[str]
         )
     except OSError as error:
         what = f"cannot be run ({error.strerror})"
-        raise BootMediaError(what, where=str(nmstatectl), fix="run tools/nmstatectl") from None
+        raise BootMediaError(what, where=str(nmstatectl), fix=f"run {SCRIPTS}/nmstatectl") from None
 
 
 def _has_secrets(value: Any) -> bool:

@@ -9,6 +9,8 @@ from base.errors import BootMediaError
 COREOS_INSTALLER_VERSION = "0.27.0"
 NMSTATECTL_VERSION = "2.2.62"
 """The tested versions, which `tools/<name>` builds."""
+SCRIPTS = Path(__file__).resolve().parents[1] / "tools"
+"""The folder of the scripts that build them."""
 
 
 def cache_dir() -> Path:
@@ -51,5 +53,5 @@ def _find(name: str, version: str) -> Path:
     if os.access(built, os.X_OK):
         return built
     raise BootMediaError(
-        f"neither on PATH nor at {built}", where=name, fix=f"install the package, or run tools/{name}"
+        f"neither on PATH nor at {built}", where=name, fix=f"install the package, or run {SCRIPTS / name}"
     )

@@ -1,9 +1,11 @@
 """`rehearse`: install the twin of a stack on virtual machines of this machine."""
 
 import argparse
+import shutil
 import subprocess
 from pathlib import Path
 
+from base.errors import ConfigError, Fault
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import PROGRAM, stack_file
 from cluster.options import read_options
@@ -17,9 +19,11 @@ def rehearse(options: argparse.Namespace) -> int:
     ends with report/STACK/index.html.
     """
     read_options(stack_file(options.stack))
-    # make also builds what is missing.
+    make = shutil.which("make")  # it also builds what is missing
+    if make is None:
+        raise ConfigError(Fault("", "make is not in PATH", "install it, on Debian with `apt-get install make`"))
     wanted = (f"STACK={options.stack}", f"SITE={Path.cwd()}")
-    return subprocess.call(["make", "--no-print-directory", "-C", PROGRAM, "rehearsal", *wanted])  # noqa: S603, S607
+    return subprocess.call([make, "--no-print-directory", "-C", PROGRAM, "rehearsal", *wanted])  # noqa: S603
 
 
 COMMAND = Command(rehearse, add_stack)

@@ -10,7 +10,9 @@ from pathlib import Path
 from lab import site
 from lab.images import ensure_images
 from lab.inventory import STACK, load_site
+from lab.paths import PROJECT
 from lab.payload import DEFAULT_RETIRE_AFTER_S, make_payload, write_payload
+from lab.rehearsal.stack import Stack
 from lab.shell import LabError
 
 _say = partial(print, file=sys.stderr, flush=True)
@@ -51,7 +53,8 @@ def _status(_: argparse.Namespace) -> int:
 
 def _exec(options: argparse.Namespace) -> int:
     words, env = site.exec_command(options.command)
-    os.execvpe(words[0], words, env)  # noqa: S606  (a list, no shell)
+    own = Stack(PROJECT, site.stack_up()).environment()
+    os.execvpe(words[0], words, {**env, **own})  # noqa: S606  (a list, no shell)
 
 
 def _payload(options: argparse.Namespace) -> int:
@@ -72,7 +75,7 @@ def _parser() -> argparse.ArgumentParser:
     what = "start the site of a stack's twin, with powered-off servers; safe to repeat"
     up = commands.add_parser("up", help=what, description=what)
     up.set_defaults(run=_up)
-    what = "run a command inside the site, as on its provisioner"
+    what = "run a command inside the site, as on its provisioner; pulumi has the stack of the twin"
     inside = commands.add_parser("exec", help=what, description=what, usage="python -m lab exec -- COMMAND...")
     inside.add_argument("command", nargs="+", metavar="COMMAND")
     inside.set_defaults(run=_exec)

@@ -12,6 +12,7 @@ BMC = ROOT / "bmc"
 DNS = ROOT / "dns"
 BALANCER = ROOT / "balancer"
 PID = ROOT / "pid"
+PROJECT = ROOT / "operator" / "project"  # the program, and the twin's stack
 LOG = ROOT / "log"
 CONSOLE = LOG / "console"
 STACK_UP = ROOT / "stack"  # names the stack whose twin is up

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import ConfigError, Fault
-from cli.shared.command_line import stack_file
+from cli.shared.command_line import PROGRAM, stack_file
 from cluster.files import read_text
 from cluster.options import PREFIX, read_stack_file
 
@@ -81,7 +81,7 @@ def run_pulumi(*words: str, given: str = "", folder: Path = Path()) -> subproces
     """
     command = shutil.which("pulumi")
     if command is None:
-        fix = "run `make setup`, then `. .venv/bin/activate`"
+        fix = f"run `make -C {PROGRAM} setup`, then `. {PROGRAM}/.venv/bin/activate`"
         raise ConfigError(Fault("", "pulumi is not in PATH", fix))
     return subprocess.run(  # noqa: S603
         [command, *words, "--non-interactive"], input=given, capture_output=True, text=True, check=False, cwd=folder

@@ -11,7 +11,6 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 
 from boot_media.keyfiles import keyfiles_of
 from cluster.options import read_stack_file
@@ -20,6 +19,7 @@ from lab import site
 from lab.binaries import GUEST_PROGRAMS, KUBERNETES
 from lab.images import Images, ensure_images
 from lab.inventory import STACK, Site, fitting, free_mib, load_site
+from lab.paths import PROJECT
 from lab.payload import make_kubernetes_payload, make_payload, write_payload
 from lab.rehearsal.evidence import errors_of, keep_evidence
 from lab.rehearsal.faults import Faults, ignore_power_button
@@ -31,7 +31,6 @@ from lab.shell import LabError
 from lab.site.network import namespace_exists
 from testing.processes import accept_interrupts
 
-PROJECT = Path("/var/lib/okd-lab/operator/project")
 CONSOLE_LINES = 20
 WHOLE, FAULTS = "whole", "faults"
 STAND_IN = "stand-in"

@@ -14,7 +14,7 @@ from cluster.plan import ClusterPlan, Intent, Server
 from lab import site
 from lab.images import Images
 from lab.inventory import Site
-from lab.paths import NAMESPACE, POOL_NAME
+from lab.paths import NAMESPACE, POOL_NAME, PROJECT
 from lab.rehearsal.report import say
 from lab.site import bmc, libvirtd
 from lab.site.console import console_log
@@ -159,5 +159,6 @@ def note_on_kept_lab(plan: Intent, *, failed: bool) -> str:
         f"{what}\n"
         f"Inspect it:  {run} status\n"
         f"             {run} exec -- curl -k https://api.{plan.domain}:6443/readyz\n"
+        f"Change it:   {run} exec -- pulumi --cwd {PROJECT} preview\n"
         f"Stop it:     {run} down"
     )

@@ -69,7 +69,7 @@ class Stack:
         with subprocess.Popen(
             command,
             cwd=self.project,
-            env={**env, **self._environment()},
+            env={**env, **self.environment()},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=None if quiet and words[-1] == "--json" else subprocess.STDOUT,
@@ -134,7 +134,8 @@ class Stack:
             path.read_text(errors="replace") for path in (self.project.parent / "state").rglob("*") if path.is_file()
         )
 
-    def _environment(self) -> dict[str, str]:
+    def environment(self) -> dict[str, str]:
+        """Return the settings by which Pulumi finds this stack, and decrypts it."""
         return {
             "PULUMI_BACKEND_URL": f"file://{self.project.parent / 'state'}",
             "PULUMI_HOME": str(self.project.parent / "home"),

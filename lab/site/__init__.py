@@ -42,6 +42,7 @@ __all__ = [
     "exec_command",
     "refuse_another",
     "reserved",
+    "stack_up",
     "stop_provisioner_services",
     "up",
 ]
@@ -144,7 +145,7 @@ def refuse_another(stack: str) -> None:
     Raises:
         LabError: It is.
     """
-    if network.namespace_exists() and (other := _stack_up()) != stack:
+    if network.namespace_exists() and (other := stack_up()) != stack:
         fix = f"run `{sys.executable} -m lab down`, which removes its machines, then run this again"
         raise LabError(f"the lab has the twin of {other}. Fix: when nobody needs it, {fix}")
 
@@ -199,7 +200,8 @@ def bmc_ca() -> str:
     return bmc.CA.read_text()
 
 
-def _stack_up() -> str:
+def stack_up() -> str:
+    """Return the name of the stack whose twin is up."""
     try:
         return STACK_UP.read_text()
     except FileNotFoundError:

@@ -1,6 +1,7 @@
 """From an empty folder and an install-config to a stack that can be installed, with the real Pulumi."""
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -110,3 +111,15 @@ def test_a_serial_of_digits_is_set_as_documented(project: Project) -> None:
     assert "okd-master-0: 1234567\n" in project.text, "Pulumi writes a number"
     project("payload", "prod")
     assert project("plan", CONFIG, "--stack", "prod")
+
+
+def test_a_stack_is_removed_as_documented_and_keeps_its_options(project: Project) -> None:
+    """Issue 40, 16: without the option, Pulumi deletes the file."""
+    shutil.copy(plans.INSTALL_CONFIG, project.folder / "mine.yaml")
+    project("init", "prod", "--install-config", "mine.yaml")
+    project.pulumi("stack", "init")
+    before = project.text
+    (words,) = re.findall(r"`pulumi (stack rm .*) <stack>`", (ROOT / "docs/how-to/day-two.md").read_text())
+    project.pulumi(*words.split(), "--yes")
+    assert project.text == before
+    project.pulumi("stack", "init")

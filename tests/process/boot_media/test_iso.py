@@ -18,11 +18,12 @@ from boot_media.media_server import MediaServer
 from boot_media.tools import find_coreos_installer
 from cluster.values.architecture import Architecture
 from cluster.values.disk_hints import Hints
+from testing.checkout import ROOT
 from testing.ignition_validate import validate
 from testing.live_disks import run_script
 from testing.live_iso import kernel, live_iso
 
-INSTALL_VERSION = r"Fix: install coreos-installer 0\.27\.0, or run tools/coreos-installer$"
+INSTALL_VERSION = rf"Fix: install coreos-installer 0\.27\.0, or run {ROOT}/tools/coreos-installer$"
 CONFIG = b'{"ignition":{"version":"3.2.0"}}'
 BIG = b'{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/a","contents":{"source":"data:;base64,%s"}}]}}'
 KEYFILES = {"eth0.nmconnection": "[connection]\nid=eth0\n", "eth1.nmconnection": "[connection]\nid=eth1\n"}
@@ -218,7 +219,7 @@ def test_nothing_is_left_on_disk(
         (
             b"no iso",
             Path("/none"),
-            r"^/none: cannot be run \(No such file or directory\)\. Fix: run tools/",
+            rf"^/none: cannot be run \(No such file or directory\)\. Fix: run {ROOT}/tools/",
         ),
     ],
     ids=["no-iso", "no-tool"],

@@ -11,6 +11,7 @@ from base.errors import BootMediaError
 from boot_media.keyfiles import keyfiles_of
 from cluster.install_config.read import mapping
 from cluster.plan.model import Keyfile
+from testing.checkout import ROOT
 
 FACTS = Path(__file__).parents[2] / "facts" / "install_config"
 SECRET = "hunter2"
@@ -306,7 +307,9 @@ class TestSecrets:
     ("script", "line"),
     [
         pytest.param(
-            "#!/none\n", "cannot be run (No such file or directory). Fix: run tools/nmstatectl", id="no-program"
+            "#!/none\n",
+            f"cannot be run (No such file or directory). Fix: run {ROOT}/tools/nmstatectl",
+            id="no-program",
         ),
         pytest.param(
             "#!/bin/sh\necho 'NetworkManager: {'",

@@ -7,6 +7,7 @@ import pytest
 
 from base.errors import BootMediaError
 from boot_media.tools import find_coreos_installer, find_nmstatectl
+from testing.checkout import ROOT
 
 TOOLS = [
     pytest.param(find_coreos_installer, "coreos-installer", "0.27.0", id="coreos-installer"),
@@ -42,5 +43,5 @@ def test_a_missing_tool_is_an_error_with_the_command_that_installs_it(
     built = tmp_path / "okd-baremetal" / f"{name}-{version}" / "bin" / name
     with pytest.raises(BootMediaError) as caught:
         find()
-    line = f"{name}: neither on PATH nor at {built}. Fix: install the package, or run tools/{name}"
+    line = f"{name}: neither on PATH nor at {built}. Fix: install the package, or run {ROOT}/tools/{name}"
     assert str(caught.value) == line

@@ -14,6 +14,7 @@ import yaml
 
 from providers.bmc_host.checks import BmcReport, Check
 from testing import plans
+from testing.checkout import ROOT
 from testing.command_line import run
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of, uuid_of
 from testing.fakes.fleet.vendors import VENDORS
@@ -302,7 +303,7 @@ def test_encrypted_logins_are_decrypted_by_pulumi(site: Site) -> None:
             None,
             "pulumi config failed: error: incorrect passphrase",
         ),
-        ("", "/nonexistent", "pulumi is not in PATH. Fix: run `make setup`"),
+        ("", "/nonexistent", f"pulumi is not in PATH. Fix: run `make -C {ROOT} setup`"),
     ],
     ids=["fails", "missing"],
 )
