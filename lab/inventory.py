@@ -81,9 +81,10 @@ class Site:
 
     @property
     def statics(self) -> frozenset[str]:
-        """The servers whose `networkConfig` sets their address, so DHCP must not."""
+        """The machines whose files set all of their addresses, so DHCP must not."""
         named = self.twin.options["node_addresses"]
-        static = [self.plan.bootstrap.name] if self.plan.bootstrap.static else []
+        bootstrap = self.plan.bootstrap
+        static = [bootstrap.name] if bootstrap.static and len(bootstrap.addresses) == 1 else []
         return frozenset([*static, *(server.name for server in self.plan.servers if server.name not in named)])
 
     @property

@@ -34,16 +34,19 @@ _LISTED = (
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
+def enter_own_machine() -> "OwnMachine | None":
+    """Move this thread to a machine of its own, and all threads and programs that it starts from now on.
+
+    Return None if this process may not: it is not root, or a container forbids it.
+    """
+    return None if _libc.unshare(_CLONE_NEWNS | _CLONE_NEWUTS | CLONE_NEWNET) else OwnMachine()
+
+
 class OwnMachine:
-    """The machine of this thread, and of all threads and programs that it starts from now on."""
+    """The machine in new namespaces of network, host name and mounts."""
 
     def __init__(self) -> None:
-        """Make it.
-
-        Raises:
-            OSError: This process may not: it is not root, or a container forbids it.
-        """
-        _check(_libc.unshare(_CLONE_NEWNS | _CLONE_NEWUTS | CLONE_NEWNET), "namespaces")
+        """Set it up, so that what programs leave on it shows."""
         _mount("none", "/", _RECURSIVE | _PRIVATE)
         _mount("sysfs", "/sys", 0, "sysfs")  # it shows the devices of the network in which it is mounted
         self._base = Path(tempfile.mkdtemp(prefix="okd-baremetal-tests-"))

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from testing.marked_processes import mark, remove_mark, still_running
-from testing.own_machine import OwnMachine
+from testing.own_machine import enter_own_machine
 
 OUTPUT = "remnants"
 """The key below which a worker of xdist hands its lines to the controller."""
@@ -62,7 +62,7 @@ class Watch(Report):
         self._config = config
         # pytest's own folder stays, so it is no remnant.
         Path(tempfile.gettempdir(), f"pytest-of-{getpass.getuser()}").mkdir(mode=0o700, exist_ok=True)
-        self._mark, self._machine = mark(), _own_machine()
+        self._mark, self._machine = mark(), enter_own_machine()
         config.add_cleanup(self._end)  # if the session does not begin
         self._first: dict[str, str] = {}
         self._before, self._last = self._state(), self._fingerprint()
@@ -105,12 +105,3 @@ class Watch(Report):
 
     def _fingerprint(self) -> object:
         return self._machine.fingerprint() if self._machine else None
-
-
-def _own_machine() -> OwnMachine | None:
-    if os.geteuid() != 0:
-        return None
-    try:
-        return OwnMachine()
-    except PermissionError:
-        return None

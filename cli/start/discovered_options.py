@@ -22,9 +22,11 @@ STREAM = "openshift-install coreos print-stream-json | jq '.architectures.{}.art
 
 
 class DnsAnswer(NamedTuple):
-    """A machine without a static address, and what DNS has for its name."""
+    """A machine that lacks addresses, and what DNS has for its name."""
 
     machine: Server | BootstrapHost
+    families: list[int]
+    """The families of which it lacks one, the primary one first; the others are static."""
     name: str
     addresses: list[Address]
 
@@ -56,13 +58,19 @@ def discover_options(intent: Intent, site: SiteFacts, stack: str, consents: Mapp
 
 def _addresses(intent: Intent, site: SiteFacts) -> Iterator[Option]:
     """Yield the addresses of the machines that DHCP configures, as DNS has them; the bootstrap VM's comes last."""
-    lacking = {option.where for option in missing(intent)}
+    lacking = dict[str, list[int]]()
+    for option in missing(intent):
+        if option.version:
+            lacking.setdefault(option.where, []).append(option.version)
     everyone: list[Server | BootstrapHost] = [*intent.servers, intent.bootstrap]
     machines = [machine for machine in everyone if option_of(machine) in lacking]
     hosts = ["bootstrap" if machine is intent.bootstrap else machine.name for machine in machines]
     with ThreadPoolExecutor(WORKERS) as threads:
         answers = threads.map(lambda host: _in_dns(site, host, intent.domain), hosts)
-    known = [DnsAnswer(machine, *answer) for machine, answer in zip(machines, answers, strict=True)]
+    known = [
+        DnsAnswer(machine, lacking[option_of(machine)], *answer)
+        for machine, answer in zip(machines, answers, strict=True)
+    ]
     for answer in known:
         yield _address(intent, answer, [other for other in known if other is not answer])
 
@@ -75,10 +83,10 @@ def _in_dns(site: SiteFacts, host: str, domain: str) -> tuple[str, list[Address]
 
 
 def _address(intent: Intent, answer: DnsAnswer, others: list[DnsAnswer]) -> Option:
-    """Return a machine's addresses: one per family of the API VIP, in a machine network, and no other's."""
+    """Return the addresses that a machine lacks: one per family, in a machine network, and no other's."""
     taken = {*intent.api.addresses, *intent.ingress.addresses}
     taken |= {address for other in others for address in other.addresses}
-    versions = [vip.version for vip in intent.api.addresses]
+    versions = answer.families
     networks = [network for network in intent.machine_networks if network.version in versions]
     usable = {address for address in answer.addresses if in_any(address, networks) and address not in taken}
     value = sorted(usable, key=lambda address: versions.index(address.version))

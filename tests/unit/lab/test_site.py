@@ -2,11 +2,14 @@
 
 import shutil
 import xml.etree.ElementTree as ET
+from configparser import ConfigParser
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import yaml
 
+from assets.render import render
 from lab.disks import disks_of
 from lab.inventory import Site, load_site
 from lab.shell import LabError
@@ -90,6 +93,24 @@ def test_each_family_has_names_reservations_and_a_router(tmp_path: Path) -> None
         "dhcp-option=option6:dns-server,[fd2e::1]",
     ]
     assert "dhcp-host=52:54:00:11:10:15,okd-master-0,192.168.111.21,[fd2e::21],infinite" in lines
+
+
+def test_a_bootstrap_vm_with_one_static_address_has_the_other_by_dhcp(tmp_path: Path) -> None:
+    """Issue 40, 16: bootstrapExternalStaticIP is of one family."""
+    stacks = as_stack("dual-stack", tmp_path)
+    path = stacks / "dual-stack" / "install-config.yaml"
+    config = yaml.safe_load(path.read_text())
+    static = {"IP": "192.168.111.20", "Gateway": "192.168.111.1", "DNS": "192.168.111.1"}
+    config["platform"]["baremetal"] |= {f"bootstrapExternalStatic{key}": value for key, value in static.items()}
+    path.write_text(yaml.safe_dump(config))
+    site = load_site("dual-stack", stacks)
+    (line,) = [line for line in network._dnsmasq_conf(site).splitlines() if site.plan.bootstrap.mac in line]
+    assert line.endswith(",192.168.111.20,[fd2e::20],infinite")
+    (keyfile,) = [file for file in render(site.plan).bootstrap if file.name == "okd-external.nmconnection"]
+    sections = ConfigParser()
+    sections.read_string(keyfile.text)
+    assert sections["ipv4"]["address1"] == "192.168.111.20/24,192.168.111.1"
+    assert (sections["ipv4"]["method"], sections["ipv6"]["method"]) == ("manual", "auto")
 
 
 def test_a_cluster_without_ipv4_has_no_dhcp_of_it(tmp_path: Path) -> None:

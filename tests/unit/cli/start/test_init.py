@@ -11,6 +11,7 @@ import yaml
 
 from testing import plans
 from testing.checkout import ROOT
+from testing.clusters import nmstate
 from testing.command_line import run
 from testing.fakes import openshift_install
 from testing.fakes.fleet.fleet import Options, running, uuid_of
@@ -194,20 +195,43 @@ def test_a_wildcard_of_dns_is_no_address_of_any_machine(new: NewStack) -> None:
     assert "node_addresses" not in new.options
 
 
-def test_both_families_are_taken_and_the_primary_one_first(new: NewStack) -> None:
-    def change(config: dict[str, Any]) -> None:
-        networking = config["networking"]
-        networking["machineNetwork"].append({"cidr": "fd11::/64"})
-        networking["clusterNetwork"].append({"cidr": "fd01::/48", "hostPrefix": 64})
-        networking["serviceNetwork"].append("fd02::/112")
-        bare(config)["apiVIPs"].append("fd11::5")
-        bare(config)["ingressVIPs"].append("fd11::4")
+def dual_stack(config: dict[str, Any]) -> None:
+    networking = config["networking"]
+    networking["machineNetwork"].append({"cidr": "fd11::/64"})
+    networking["clusterNetwork"].append({"cidr": "fd01::/48", "hostPrefix": 64})
+    networking["serviceNetwork"].append("fd02::/112")
+    bare(config)["apiVIPs"].append("fd11::5")
+    bare(config)["ingressVIPs"].append("fd11::4")
 
+
+def test_both_families_are_taken_and_the_primary_one_first(new: NewStack) -> None:
     new.site.names["okd-master-0.okd.lab.test"] = ["fd11::21", "192.168.111.21"]
-    done = new.init(change)
+    done = new.init(dual_stack)
     assert new.options["node_addresses"] == {"okd-master-0": ["192.168.111.21", "fd11::21"]}
     path = "pulumi config set --path 'node_addresses.okd-master-1"
     assert f"\nnode_addresses.okd-master-1: {path}[0]' '<IPv4 address>'; {path}[1]' '<IPv6 addr" in done.stdout
+
+
+def test_only_the_family_that_is_not_static_is_wanted(new: NewStack) -> None:
+    """Issue 40, 16: a static VM in dual stack, and a server with one static address."""
+
+    def change(config: dict[str, Any]) -> None:
+        dual_stack(config)
+        static = {"IP": "192.168.111.30", "Gateway": "192.168.111.1", "DNS": "192.168.111.1"}
+        bare(config).update({f"bootstrapExternalStatic{key}": value for key, value in static.items()})
+        config_of_host = nmstate("eno1", "192.168.111.31")
+        config_of_host["interfaces"][0]["ipv6"] = {"enabled": True, "dhcp": True}
+        host(config)["networkConfig"] = config_of_host
+
+    new.site.names["okd-master-0.okd.lab.test"] = ["fd11::21", "192.168.111.21"]
+    done = new.init(change)
+    assert done.returncode == 0
+    assert new.options["node_addresses"]["okd-master-0"] == ["fd11::21"]
+    path = "bootstrap.address: pulumi config set --path 'bootstrap.address[0]' '<IPv6 address>' # "
+    assert f"\n{path}" in done.stdout
+    new.site.names["bootstrap.okd.lab.test"] = ["192.168.111.20", "fd11::20"]
+    assert new.init(change).returncode == 0
+    assert new.options["bootstrap"]["address"] == ["fd11::20"]
 
 
 def test_an_address_of_a_family_without_vips_is_not_wanted(new: NewStack) -> None:
