@@ -77,6 +77,8 @@ class Declared:
     """Inputs whose changes are ignored."""
     goes_first: bool
     """Whether the old resource is deleted before its replacement is created."""
+    hooks: dict[str, tuple[str, ...]]
+    """Names of its hooks, by when they run."""
 
 
 class Monitor(mocks.MockMonitor):
@@ -119,6 +121,7 @@ class Monitor(mocks.MockMonitor):
                 ignores=frozenset(request.ignoreChanges),
                 replaced_on=frozenset(request.replaceOnChanges),
                 goes_first=request.deleteBeforeReplace,
+                hooks={when.name: tuple(names) for when, names in request.hooks.ListFields()},
             )
         )
         return answer
