@@ -10,10 +10,8 @@ import pulumi
 from pulumi import ResourceHook, ResourceHookArgs, ResourceHookBinding
 
 from base.progress import Progress, Report
-from providers.provisioner_preflight.image import provide_image
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
-from providers.provisioner_preflight.probe import LocalProbe
-from providers.provisioner_preflight.ready import checked
+from providers.provisioner_preflight.ready import checked, provided_image
 from providers.pulumi.plugin_process import end_plugin
 
 CONNECT_S, LEAST_BYTES_PER_S = 120, 1024**2
@@ -47,8 +45,7 @@ class Hooks:
                 self._ready = True
 
     async def _upload(self, of: ResourceHookArgs) -> None:
-        report = _reporter()
-        image = await asyncio.to_thread(provide_image, self._spec, LocalProbe(report), report)
+        image = await asyncio.to_thread(provided_image, self._spec, _reporter())
         limit_s = CONNECT_S + image.size // LEAST_BYTES_PER_S
         self._limit = asyncio.get_running_loop().call_later(limit_s, partial(_end_upload, of.name, limit_s))
 

@@ -4,11 +4,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from base.errors import Fault
-from base.progress import Report
 from boot_media.base_image import DISK_SOURCE
 from boot_media.disk_image import QCOW2, RAW, DiskImage
-from boot_media.download import ensure_base
-from providers.preflight import Finding, NotProbed, PreflightResult
+from providers.preflight import Finding, NotProbed
 from providers.provisioner_preflight.findings import GIB, digest_faults, too_large, unreadable
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec, ProvisionerProbe
 
@@ -36,20 +34,6 @@ def image_findings(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> I
         yield unreadable(where, path, error)
     else:
         yield from _faults(spec, probe, where, path, image)
-
-
-def provide_image(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, report: Report) -> DiskImage:
-    """Fetch the image of a URL if the cache lacks it, and return what the image is.
-
-    Raises:
-        BootMediaError: It cannot be fetched.
-        PreflightError: The file is not the image that the stack names, or the VM cannot use it.
-    """
-    if spec.image_by_url:
-        ensure_base(DISK_SOURCE, spec.image_sha256, spec.image_source, report)
-    result = PreflightResult(tuple(image_findings(spec, probe)))
-    result.refuse("the base image", "its volume was not made")
-    return probe.disk_image(image_path(spec, probe))
 
 
 def _faults(

@@ -1,11 +1,13 @@
-"""Refuses a provisioner that is not ready, after it has fetched the base image that a URL names."""
+"""Refuses a provisioner or a base image that is not ready, and fetches the image that a URL names."""
 
 from base.progress import Report
 from boot_media.base_image import DISK_SOURCE
+from boot_media.disk_image import DiskImage
 from boot_media.download import ensure_base
 from cluster.options import Phase
 from providers.preflight import PreflightResult
 from providers.provisioner_preflight.engine import check_provisioner, has_base_volume
+from providers.provisioner_preflight.image import image_findings, image_path
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe
 from wires.libvirt.hypervisor import HostFacts
@@ -35,3 +37,18 @@ def checked(
         result, facts = check_provisioner(spec, probe, again=again)
         result.refuse()
     return result, facts
+
+
+def provided_image(spec: ProvisionerPreflightSpec, report: Report) -> DiskImage:
+    """Fetch the image of a URL if the cache lacks it, and return what the image is.
+
+    Raises:
+        BootMediaError: It cannot be fetched.
+        PreflightError: The file is not the image that the stack names, or the VM cannot use it.
+    """
+    probe = LocalProbe(report)
+    if spec.image_by_url:
+        ensure_base(DISK_SOURCE, spec.image_sha256, spec.image_source, report)
+    result = PreflightResult(tuple(image_findings(spec, probe)))
+    result.refuse("the base image", "its volume was not made")
+    return probe.disk_image(image_path(spec, probe))

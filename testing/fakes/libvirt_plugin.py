@@ -85,7 +85,7 @@ class Plugin(provider_pb2_grpc.ResourceProviderServicer):
 def main() -> None:
     """Serve the engine, which reads the port from the first line."""
     server = grpc.server(ThreadPoolExecutor(8))
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Plugin(Path(sys.argv[1])), server)  # type: ignore[no-untyped-call]
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Plugin(Path(sys.argv[1])), server)
     print(server.add_insecure_port("127.0.0.1:0"), flush=True)
     server.start()
     server.wait_for_termination()

@@ -64,6 +64,7 @@ def commands(symptom: str) -> str:
     (row,) = [
         line for line in (DOCS / "how-to/recover.md").read_text().splitlines() if line.startswith(f"| {symptom}")
     ]
+    line: str
     (line,) = re.findall(r"`(virsh [^`]*)`", row)
     names = {"<pool>": "okd", "<network>": "baremetal", "<cluster>-base-<digits>.qcow2": BASE}
     for name, value in names.items():

@@ -418,7 +418,7 @@ def test_a_refusal_of_ssh_is_no_matter_of_the_libvirt_group(monkeypatch: pytest.
     def refuse(_: str) -> None:
         raise libvirt.libvirtError("Cannot recv data: Permission denied (publickey).")
 
-    monkeypatch.setattr(connection.libvirt, "open", refuse)
+    monkeypatch.setattr(libvirt, "open", refuse)
     with pytest.raises(HypervisorError) as caught, connected("qemu+ssh://root@kvm.example.com/system"):
         pass
     assert caught.value.fault.fix != NO_ACCESS
