@@ -45,7 +45,7 @@ def _moved_pool(old: ProvisionerPreflightSpec, new: ProvisionerPreflightSpec) ->
         return
     where_it_was = ("provisioner.pool_path", old.pool_path, new.pool_path), ("bootstrap.pool", old.pool, new.pool)
     for option, was, now in where_it_was:
-        if now != was:
+        if was and now != was:  # an older state lacks the folder
             what = f"{now}, but pool and base volume were made with {was}, and would be deleted first"
             yield Fault(option, what, f"write {was}; in production, {STOP_USING}, then make them with the new value")
     if new.libvirt_uri != old.libvirt_uri:  # which may hold a password

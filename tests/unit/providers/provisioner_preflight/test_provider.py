@@ -183,3 +183,5 @@ def test_production_moves_no_pool_that_the_stack_has_made(change: dict[str, Any]
     assert "pw" not in failure.reason
     assert provider.check(old, {**old, **change}).failures == [], "a pool that could not be made is corrected"
     assert provider.check(old, {**new, **change, "manage": False}).failures == []
+    older = {name: value for name, value in old.items() if name != "pool_path"}
+    assert provider.check(older, new).failures == []
