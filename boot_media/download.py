@@ -1,7 +1,10 @@
 """Downloads a base image into the cache, under its digest."""
 
 import hashlib
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import IO
@@ -36,34 +39,75 @@ def ensure_base(option: str, sha256: str, url: str, report: Report) -> Path:
         return path
     if not url:
         raise BootMediaError(f"no such {NAMES[option]}", where=str(path), fix=f"put it there, or set {option}")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replaced(path, 0o644) as part:
-        actual = _download(option, url, path, part, report)
-        if actual != sha256:
-            pin = f"{option.rpartition('.')[0]}.sha256"
-            fix = f"set {pin} to it if {url} has the right image; else correct {option}"
-            raise BootMediaError(f"sha256 is {actual}, the stack wants {sha256}", where=url, fix=fix)
+    with _writing(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        _remove_leftovers(path.parent)
+        with replaced(path, 0o644) as part:
+            got = _download(option, url, path, part, report)
+            if got.sha256 != sha256:
+                raise BootMediaError(
+                    f"sha256 is {got.sha256}, the stack wants {sha256}", where=url, fix=got.fix(option, url)
+                )
     return path
 
 
-def _download(option: str, url: str, path: Path, part: IO[bytes], report: Report) -> str:
-    """Copy `url` into `part`, which becomes `path`, and return its SHA-256."""
+@dataclass(frozen=True)
+class _Download:
+    """A download that came to its end."""
+
+    sha256: str
+    size: int
+    """Bytes received."""
+    announced: bool
+    """Whether the server named the length before, so that a shorter download is an error."""
+
+    def fix(self, option: str, url: str) -> str:
+        """Return what helps if the digest is another one than the stack's."""
+        pin = f"{option.rpartition('.')[0]}.sha256"
+        fix = f"set {pin} to it if {url} has the right image; else correct {option}"
+        again = (
+            f"the server names no length, and may have sent only the first {self.size:,} bytes: run the same command"
+        )
+        return fix if self.announced else f"{again} again; if the digest is the same then, {fix}"
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[None]:
+    """Turn an error of the cache into one line."""
+    try:
+        yield
+    except OSError as error:
+        what = f"cannot be written ({error.strerror})"
+        fix = f"`df -h {path.parent}` and `ls -ld {path.parent}` show whether room or rights are missing"
+        raise BootMediaError(what, where=str(path), fix=fix) from None
+
+
+def _remove_leftovers(folder: Path) -> None:
+    """Remove the parts of downloads that were killed; one that is at work writes at least every `STALL_S`."""
+    for part in folder.glob(f".{'[0-9a-f]' * 64}-*"):
+        with suppress(FileNotFoundError):
+            if time.time() - part.stat().st_mtime > 2 * STALL_S:
+                part.unlink()
+
+
+def _download(option: str, url: str, path: Path, part: IO[bytes], report: Report) -> _Download:
+    """Copy `url` into `part`, which becomes `path`."""
     if not url.startswith(SCHEMES):
         raise BootMediaError("unknown scheme", where=url, fix=f"start {option} with one of {', '.join(SCHEMES)}")
-    digest, done, reported = hashlib.sha256(), 0, 0
+    digest, done, reported, total = hashlib.sha256(), 0, 0, 0
     try:
         for chunk, total in _file(url) if url.startswith("file:") else _http(url):
             digest.update(chunk)
-            part.write(chunk)
             done += len(chunk)
+            with _writing(path):
+                part.write(chunk)
             if total and done * 10 // total > reported:
                 reported = done * 10 // total
                 report(Progress(NAMES[option], f"{done // CHUNK:,} of {total // CHUNK:,} MiB"))
-        part.flush()
     except OSError as error:
         what = f"cannot be downloaded ({error.strerror or error})"
         raise BootMediaError(what, where=url, fix=f"correct {option}, or save the image as {path}") from None
-    return digest.hexdigest()
+    return _Download(digest.hexdigest(), done, bool(total))
 
 
 def _file(url: str) -> Iterator[tuple[bytes, int]]:

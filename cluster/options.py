@@ -212,7 +212,7 @@ class BaseImage(Option):
     """The backing image of the bootstrap VM's disk: a qcow2, not compressed."""
 
     source: str = Field(
-        pattern=in_words("^(/|https?://).", "an absolute path, or an http or https URL,"),
+        pattern=in_words(r"^(/.|https?://[^/@]+(/|$))", "an absolute path, or an http or https URL without login,"),
         description="Path on this machine, or URL.",
     )
     sha256: str = Field(pattern=SHA256)
@@ -239,7 +239,7 @@ class BaseIso(Option):
     """The CoreOS live ISO that the hosts of one architecture are installed from."""
 
     sha256: str = Field(pattern=SHA256)
-    url: str = ""
+    url: str = Field("", pattern=in_words(r"^([^/@]*|[^/@]*//[^/@]*(/.*)?)$", "a URL without login"))
 
 
 class MediaAddress(Model):

@@ -12,6 +12,7 @@ from cluster.plan import ClusterPlan, Role
 from cluster.values.role import BOOTSTRAP
 from components.component import Component
 from components.files import Files, FilesArgs
+from components.hooks import Hooks
 from components.outputs import hosts
 from components.provisioner import Provisioner, ProvisionerArgs
 from components.servers import Servers, ServersArgs, Spares, SparesArgs
@@ -49,7 +50,7 @@ class ClusterArgs:
 class Cluster(Component):
     """A bare-metal cluster. Arrows show the order in which its resources run.
 
-    first:       ProvisionerPreflight, before anything is touched
+    first:       ProvisionerPreflight, before anything is touched; and before any later run changes a machine
     then:        Files ─► Machines ─► Servers, Spares (every BmcHost) ─► NetworkPreflight
     bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
     production:  NetworkPreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
@@ -69,15 +70,20 @@ class Cluster(Component):
         child = pulumi.ResourceOptions(parent=self)
         # Files and spares come and go, also in production.
         deletable = pulumi.ResourceOptions(parent=self, protect=False)
-        self.preflight = self._preflight()
-        self.provisioner = Provisioner(f"{name}-provisioner", ProvisionerArgs(args.plan, [self.preflight]), child)
+        spec = ProvisionerPreflightSpec.of(args.plan, self.stack, self.rendered.paths)
+        self.hooks = Hooks(name, spec)
+        self.preflight = self._preflight(spec)
+        provisioner = ProvisionerArgs(args.plan, [self.preflight], self.hooks.base_volume)
+        self.provisioner = Provisioner(f"{name}-provisioner", provisioner, child)
         # A file that its reader refuses ends the run before the first request to a BMC.
         self.files = self._files(deletable)
         before = [self.preflight, self.files]
         # No server is touched before all machines are identified, and found to be no other host's.
         before = [self._machines(before)]
+        machine = self.hooks.machine
         self.servers = {
-            role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before), child) for role in Role
+            role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before, machine), child)
+            for role in Role
         }
         spares = SparesArgs(args.plan, before)
         self.spares = Spares(f"{name}-spares", name, spares, deletable).hosts if args.plan.spares else []
@@ -100,11 +106,10 @@ class Cluster(Component):
             self.outputs |= self._access()
         self.register_outputs(self.outputs)
 
-    def _preflight(self) -> ProvisionerPreflight:
+    def _preflight(self, spec: ProvisionerPreflightSpec) -> ProvisionerPreflight:
         name = f"{self.name}-preflight"
-        spec = ProvisionerPreflightSpec.of(self.plan, self.stack, self.rendered.paths)
-        urn = self.urn_of(ProvisionerPreflight, name)
-        return ProvisionerPreflight(name, spec, pulumi.ResourceOptions(parent=self), urn=urn)
+        opts = pulumi.ResourceOptions(parent=self, hooks=self.hooks.preflight)
+        return ProvisionerPreflight(name, spec, opts, urn=self.urn_of(ProvisionerPreflight, name))
 
     def _files(self, child: pulumi.ResourceOptions) -> Files:
         folders = dict(self.rendered.folders)
@@ -158,7 +163,7 @@ class Cluster(Component):
         name = f"{self.name}-bootstrap"
         owner = f"{pulumi.get_project()}/{self.stack}"
         spec = BootstrapVmSpec.of(self.plan, self.rendered.bootstrap, self.provisioner.base, owner, self.stack)
-        return BootstrapVm(name, spec, self._after(*after), urn=self.urn_of(BootstrapVm, name))
+        return BootstrapVm(name, spec, self._changing(*after), urn=self.urn_of(BootstrapVm, name))
 
     def _handoff(self, after: Sequence[pulumi.Resource]) -> VipHandoff:
         name = f"{self.name}-api"
@@ -171,7 +176,7 @@ class Cluster(Component):
         installed = HostProvisioning(
             name,
             HostProvisioningSpec.of(self.plan, role, self.rendered, self.stack),
-            self._after(*after, *servers.hosts.values()),
+            self._changing(*after, *servers.hosts.values()),
             identities={host: {"uuid": bmc.uuid, "serial": bmc.serial} for host, bmc in servers.hosts.items()},
             rows=servers.rows,
             urn=self.urn_of(HostProvisioning, name),
@@ -202,6 +207,11 @@ class Cluster(Component):
 
     def _hosts(self) -> list[pulumi.Resource]:
         return [*self._bmcs().values(), *self.spares]
+
+    def _changing(self, *after: pulumi.Resource) -> pulumi.ResourceOptions:
+        """Return the options of a resource that changes machines."""
+        hooks = pulumi.ResourceOptions(hooks=self.hooks.machine)
+        return pulumi.ResourceOptions.merge(self._after(*after), hooks)
 
     def _after(self, *resources: pulumi.Resource) -> pulumi.ResourceOptions:
         return pulumi.ResourceOptions(parent=self, depends_on=[*resources])

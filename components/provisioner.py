@@ -22,6 +22,8 @@ class ProvisionerArgs:
     plan: ClusterPlan
     after: Sequence[pulumi.Resource]
     """Resources that must exist before the first connection to libvirt."""
+    before_upload: pulumi.ResourceHookBinding | None = None
+    """Hooks of the base volume, which has its image from them."""
 
 
 class Provisioner(Component):
@@ -36,8 +38,8 @@ class Provisioner(Component):
         super().__init__("provisioner", name, opts)
         options, image = args.plan.options, args.plan.options.provisioner.base_image
         if options.provisioner.manage and image:
-            networks = (BAREMETAL, PROVISIONING)
-            self.base = VmBase(options.bootstrap.pool, image.volume(args.plan.name), image.sha256, *networks)
+            objects = (BAREMETAL, PROVISIONING, options.provisioner.pool_path)
+            self.base = VmBase(options.bootstrap.pool, image.volume(args.plan.name), image.sha256, *objects)
             self._manage(args, image)
         else:
             vm = options.bootstrap
@@ -65,12 +67,14 @@ class Provisioner(Component):
         # deletes the old volume only after the VM has left it. A changed `source` of the same image is ignored:
         # replacing the volume would remove it from under the VM. An upload that failed is the exception, which the
         # engine calls "#initerror": the plugin cannot update a volume, and the stack would stay where it is.
-        lifecycle = pulumi.ResourceOptions(ignore_changes=["source"], replace_on_changes=["#initerror"])
+        lifecycle = pulumi.ResourceOptions(
+            ignore_changes=["source"], replace_on_changes=["#initerror"], hooks=args.before_upload
+        )
         libvirt.Volume(
             self.base.volume,
             name=self.base.volume,
             pool=pool.name,
-            # The preflight has fetched a URL: an upload that is cut off would hang the plugin for ever.
+            # The hook has fetched a URL: an upload that is cut off would hang the plugin.
             source=image.source if image.is_local else str(base_path(image.sha256)),
             format="qcow2",
             opts=pulumi.ResourceOptions.merge(child, lifecycle),

@@ -19,6 +19,8 @@ class ServersArgs:
     role: Role
     after: Sequence[pulumi.Resource]
     """Resources that must exist before the first request to a BMC."""
+    hooks: pulumi.ResourceHookBinding | None = None
+    """Hooks of each server."""
 
 
 class Servers(Component):
@@ -33,7 +35,7 @@ class Servers(Component):
         self, name: str, cluster: str, args: ServersArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("servers", name, opts)
-        child = pulumi.ResourceOptions(parent=self, depends_on=[*args.after])
+        child = pulumi.ResourceOptions(parent=self, depends_on=[*args.after], hooks=args.hooks)
         servers = {server.name: f"{cluster}-{server.name}" for server in args.plan.of(args.role)}
         self.rows = {host: self.urn_of(BmcHost, resource) for host, resource in servers.items()}
         self.hosts = {

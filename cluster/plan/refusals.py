@@ -5,6 +5,7 @@ The command line and the program use the same functions.
 
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from base.errors import Fault
 from base.shapes import below
@@ -79,6 +80,7 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     yield from _machines_named_twice(options)
     yield from _reinstalls(intent, options)
     yield from _base_of_the_bootstrap(options)
+    yield from _unreachable_by_plugin(intent, options)
     yield from no_base_iso(intent, options.media)
     yield from _no_boot_server(intent, options.media)
     yield from _quorum(intent, options)
@@ -333,6 +335,26 @@ def _base_of_the_bootstrap(options: Options) -> Iterator[Fault]:
     if vm.base_sha256:
         what = "not used: with provisioner.manage: true, provisioner.base_image.sha256 has it"
         yield Fault("bootstrap.base_sha256", what, "remove it")
+
+
+def _unreachable_by_plugin(intent: Intent, options: Options) -> Iterator[Fault]:
+    """Yield what pulumi-libvirt cannot use in a URI over SSH; libvirt itself can (tried with its plugin 0.5.4)."""
+    try:
+        uri = urlsplit(intent.libvirt_uri)
+    except ValueError:
+        return  # libvirt itself refuses it
+    if not (options.provisioner.manage and uri.scheme.endswith("+ssh")):
+        return
+    by_hand = "make pool and volume by hand (false)"
+    wants = {
+        "no user": (not uri.username, "write qemu+ssh://<user>@<host>/system there"),
+        "a port": (":" in uri.netloc.rpartition("@")[2].rpartition("]")[2], f"have sshd listen on 22, or {by_hand}"),
+        "an IPv6 address": ("[" in uri.netloc, f"write a name that resolves to it, or {by_hand}"),
+    }
+    for what, (is_there, fix) in wants.items():
+        if is_there:
+            seen = f"true, but {BARE}.libvirtURI has {what}, with which pulumi-libvirt cannot connect"
+            yield Fault("provisioner.manage", seen, fix)
 
 
 def _quorum(intent: Intent, options: Options) -> Iterator[Fault]:

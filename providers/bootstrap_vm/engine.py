@@ -1,14 +1,32 @@
 """Decides when the bootstrap VM may be adopted, built, rebuilt or removed."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from base.clock import Clock
-from base.errors import HypervisorError
+from base.errors import Fault, HypervisorError
 from base.progress import Progress, Report
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from wires.libvirt.hypervisor import Card, Domain, DomainSpec, Hypervisor
 from wires.libvirt.shutdown import stop
+
+
+def base_taken_away(old: BootstrapVmSpec, new: BootstrapVmSpec) -> Iterator[Fault]:
+    """Yield the changes by which pulumi-libvirt would delete the VM's base volume before the VM ends.
+
+    A pool has its name and folder for life: with another one, the old pool and its volumes are deleted first.
+    """
+    why = "the VM's disk is an overlay of the base volume there, which would be deleted under it"
+    if old.pool_path is not None and new.pool_path is None and new.pool == old.pool:
+        yield Fault("provisioner.manage", f"false, but {why}", "write true again, until phase production ends the VM")
+    if old.pool_path is None or new.pool_path is None:
+        return
+    if new.pool_path != old.pool_path:
+        yield Fault("provisioner.pool_path", f"{new.pool_path}, was {old.pool_path}: {why}", f"write {old.pool_path}")
+    if new.pool != old.pool:
+        yield Fault("bootstrap.pool", f"{new.pool}, was {old.pool}: {why}", f"write {old.pool}")
+    if new.libvirt_uri != old.libvirt_uri:  # which may hold a password
+        yield Fault("platform.baremetal.libvirtURI", f"changed: {why}", "write the former one")
 
 
 @dataclass(frozen=True)
@@ -100,10 +118,10 @@ class BootstrapVmEngine:
             self.report(Progress("comparing the base volume's digest"))
             digest = self.hypervisor.volume_sha256(vm.pool, vm.base_volume)
             if digest != vm.base_sha256:
-                where, fix = (
-                    f"base volume {vm.base_volume} of pool {vm.pool}",
-                    "correct bootstrap.base_sha256, or name another volume in bootstrap.base_volume",
-                )
+                where = f"base volume {vm.base_volume} of pool {vm.pool}"
+                fix = "correct bootstrap.base_sha256, or name another volume in bootstrap.base_volume"
+                if vm.pool_path is not None:
+                    fix = f"`pulumi up --replace '**::{vm.base_volume}'`, which uploads it again"
                 raise HypervisorError(f"sha256 is {digest}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path
 

@@ -31,6 +31,8 @@ class VmBase:
     """libvirt network over the VM's bridge; if empty, the VM uses the bridge directly."""
     provisioning: str = ""
     """The same over the bridge of the provisioning network."""
+    pool_path: str | None = None
+    """The folder of a pool that the stack makes itself. None: the pool is the operator's."""
 
 
 class ProvisioningCard(Model):
@@ -50,6 +52,8 @@ class BootstrapVmSpec(Spec):
     """`<project>/<stack>`, as the domain's metadata in libvirt records it."""
     libvirt_uri: Annotated[str, REPLACES]
     pool: Annotated[str, REPLACES, BUILT_FROM]
+    pool_path: str | None = None
+    """The folder of a pool that the stack makes itself. None: the pool is the operator's."""
     base_volume: Annotated[str, BUILT_FROM]
     base_sha256: str = ""
     """Digest of the base volume; if empty, it is not compared."""
@@ -87,6 +91,7 @@ class BootstrapVmSpec(Spec):
             owner=owner,
             libvirt_uri=plan.libvirt_uri,
             pool=base.pool,
+            pool_path=base.pool_path,
             base_volume=base.volume,
             base_sha256=base.sha256,
             bridge=plan.bootstrap.bridge,

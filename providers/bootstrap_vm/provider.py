@@ -1,13 +1,15 @@
 """Pulumi's calls for `BootstrapVm`."""
 
+from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from assets.contract import API_PORT
 from assets.ignition import compose
 from base.clock import SYSTEM_CLOCK
+from base.errors import Fault
 from base.lock import held
 from payload.checks import read_bootstrap
-from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes
+from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes, base_taken_away
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row
@@ -20,6 +22,10 @@ class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
     """Builds, adopts and removes the VM; rebuilds it for a changed Ignition config while no control plane answers."""
 
     outputs_are_inputs = True
+
+    def _faults(self, old: BootstrapVmSpec | None, new: BootstrapVmSpec) -> Iterator[Fault]:
+        if old:
+            yield from base_taken_away(old, new)
 
     def _create(self, spec: BootstrapVmSpec) -> tuple[str, BootstrapVmOuts]:
         _ensure(spec)

@@ -1,6 +1,7 @@
 """Checks the provisioner: reports at once everything on which `up` would fail later, with a fix for each fault."""
 
 import errno
+import re
 import shlex
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,17 +9,20 @@ from urllib.parse import urlsplit
 
 from base.errors import Fault, HypervisorError
 from boot_media.architecture import another_architecture
-from boot_media.base_image import DISK_SOURCE, ISO_URLS, NAMES
+from boot_media.base_image import ISO_URLS, NAMES
+from boot_media.disk_image import QCOW2
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.options import Phase
 from cluster.values.architecture import Architecture
 from providers.preflight import Finding, NotProbed, PreflightResult, PreflightWarning
+from providers.provisioner_preflight.findings import GIB, digest_faults, too_large, unreadable
+from providers.provisioner_preflight.image import image_findings, image_path
 from providers.provisioner_preflight.model import Bridge, ProvisionerPreflightSpec, ProvisionerProbe
-from wires.libvirt.hypervisor import HostFacts, Pool, Volume
+from wires.libvirt.hypervisor import NO_ACCESS, HostFacts, Pool, Volume
 
 HOW_TO = "docs/how-to/prepare-a-provisioner.md"
-GIB = 1024**3
 IGNITION_ROOM = 16 * 1024**2  # bytes; the Ignition config of a bootstrap VM has 0.3 to 1.4 MB
+MANAGED_VOLUME = re.compile(r"-base-[0-9a-f]{12}\.qcow2$")  # as `BaseImage.volume` names it
 OLDEST_LIBVIRT = (9, 0, 0)  # the oldest version that this program was tested with
 # Measured with Debian 12, QEMU 7.2, systemd in 256 MiB on one of two cores, from power on to multi-user: n=5 and n=2,
 # 2026.
@@ -26,9 +30,9 @@ EMULATION_COSTS = "a small system took 6 s to boot on two cores, 28 s beside fiv
 
 
 def check_provisioner(
-    spec: ProvisionerPreflightSpec, probe: ProvisionerProbe
+    spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, *, again: bool = False
 ) -> tuple[PreflightResult, HostFacts | None]:
-    """Check everything that the phase needs, even after a finding.
+    """Check everything that the phase needs, even after a finding; `again` leaves out the media port.
 
     Returns:
         The result, and libvirt's report of its host; None if the phase needs no libvirt, or libvirt did not answer.
@@ -41,14 +45,19 @@ def check_provisioner(
             findings += [*_host(spec, facts), *_storage(spec, probe, facts.pool)]
         except HypervisorError as error:
             findings += _no_libvirt(spec, error)
-        findings += [*_image(spec, probe), *_bridges(spec, probe)]
+        findings += [*_image(spec, probe, facts), *_bridges(spec, probe)]
     findings += [
         *_coreos_installer(probe),
         *_base_isos(spec, probe),
-        *_media(spec, probe),
+        *(() if again else _media(spec, probe)),
         *spec.stack_payload.faults(probe),
     ]
     return PreflightResult(tuple(findings)), facts
+
+
+def has_base_volume(spec: ProvisionerPreflightSpec, facts: HostFacts | None) -> bool:
+    """Return whether the pool has the base volume, as far as libvirt reported it."""
+    return bool(facts and facts.pool and spec.base_volume in facts.pool.volumes)
 
 
 def dotted(version: tuple[int, int, int]) -> str:
@@ -58,7 +67,9 @@ def dotted(version: tuple[int, int, int]) -> str:
 
 def _no_libvirt(spec: ProvisionerPreflightSpec, error: HypervisorError) -> Iterator[Finding]:
     fix = f"`virsh -c {shlex.quote(spec.libvirt_uri)} version` shows why; else correct platform.baremetal.libvirtURI"
-    if _is_local(spec):
+    if _is_local(spec) and error.fault.fix == NO_ACCESS:
+        fix = NO_ACCESS
+    elif _is_local(spec):
         fix = (
             "`systemctl restart libvirtd` (modular daemons: `systemctl restart virtqemud virtstoraged`), or correct "
             "platform.baremetal.libvirtURI"
@@ -102,7 +113,9 @@ def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool
         yield Fault(f"pool {spec.pool}", "not active", f"`{_virsh(spec)} pool-start {spec.pool}`")
     else:
         own = sum(pool.volumes[name].allocation for name in _own_volumes(spec) if name in pool.volumes)
-        yield from _room(spec, pool.free + own, pool.path)
+        base = pool.volumes.get(spec.base_volume)
+        upload = _upload(spec, probe, base.allocation if base else 0)
+        yield from _room(spec, pool.free + own, pool.path, upload)
         if not spec.manage:
             yield from _base_volume(spec, probe, pool)
         return
@@ -116,21 +129,33 @@ def _pool_to_come(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> It
         yield NotProbed(f"room for pool {spec.pool}: it will be {_on_host(spec).strip()}")
         return
     try:
-        yield from _room(spec, probe.free(Path(spec.pool_path)), spec.pool_path)
+        yield from _room(spec, probe.free(Path(spec.pool_path)), spec.pool_path, _upload(spec, probe, 0))
     except OSError as error:
         what = f"{error.filename} is in the way ({error.strerror})"
         yield Fault(f"provisioner.pool_path {spec.pool_path}", what, "name another folder, or move that aside")
 
 
-def _room(spec: ProvisionerPreflightSpec, free: int, path: str) -> Iterator[Finding]:
-    wanted = spec.disk_gib * GIB + IGNITION_ROOM
+def _room(spec: ProvisionerPreflightSpec, free: int, path: str, upload: int) -> Iterator[Finding]:
+    """Check the room for all that the run puts into the pool, in bytes; `free` includes what the VM has there."""
+    wanted = spec.disk_gib * GIB + IGNITION_ROOM + upload
     if free < wanted:
+        parts = f"bootstrap.disk_gib is {spec.disk_gib}, and Ignition"
+        parts += f", and {upload / GIB:.2f} GiB of base image" if upload else ""
         yield Fault(
             f"pool {spec.pool}",
-            f"{free / GIB:.2f} GiB free, {wanted / GIB:.2f} GiB wanted: bootstrap.disk_gib is {spec.disk_gib}, "
-            "and Ignition",
+            f"{free / GIB:.2f} GiB free, {wanted / GIB:.2f} GiB wanted: {parts}",
             f"free space on the file system of {path}{_on_host(spec)}, or lower bootstrap.disk_gib",
         )
+
+
+def _upload(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, uploaded: int) -> int:
+    """Return how many bytes of the base image the run uploads: 0 if it uploads none, or does not have it yet."""
+    if not spec.manage:
+        return 0
+    try:
+        return max(0, probe.disk_image(image_path(spec, probe)).size - uploaded)
+    except OSError:
+        return 0  # a finding of its own
 
 
 def _base_volume(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool) -> Iterator[Finding]:
@@ -141,36 +166,39 @@ def _base_volume(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: 
         yield Fault(where, "missing", fix)
         return
     yield from _fits(spec, where, volume)
+    if MANAGED_VOLUME.search(spec.base_volume):
+        clone = f"`{_virsh(spec)} vol-clone --pool {spec.pool} {spec.base_volume} <name>`"
+        what = "a stack with provisioner.manage has made it, and deletes it with its next image"
+        yield PreflightWarning(Fault(where, what, f"{clone}, and set bootstrap.base_volume to that name"))
     if not _is_local(spec):
         yield NotProbed(f"{where}: its digest, and whether it can be read: it is {_on_host(spec).strip()}")
     elif spec.base_sha256:
-        yield from _digest(probe, where, Path(volume.path), spec.base_sha256, "bootstrap.base_sha256")
+        yield from digest_faults(probe, where, Path(volume.path), spec.base_sha256, "bootstrap.base_sha256")
     else:
         yield from _readable(probe, where, Path(volume.path))
         yield NotProbed(f"{where}: its digest: bootstrap.base_sha256 is not set")
 
 
 def _fits(spec: ProvisionerPreflightSpec, where: str, volume: Volume) -> Iterator[Finding]:
-    if volume.format != "qcow2":
+    if volume.format != QCOW2:
         yield Fault(
             where,
-            f"libvirt reports its format as {volume.format or 'unknown'}, wanted qcow2",
+            f"libvirt reports its format as {volume.format or 'unknown'}, wanted {QCOW2}",
             f"unpack it (`unxz`, `gunzip`), or `qemu-img convert -O qcow2`; `qemu-img info {volume.path}` shows it",
         )
     elif volume.capacity > spec.disk_gib * GIB:
-        least = -(-volume.capacity // GIB)
-        what = f"its virtual size is {volume.capacity / GIB:.2f} GiB, bootstrap.disk_gib only {spec.disk_gib}"
-        yield Fault(where, what, f"`pulumi config set --path bootstrap.disk_gib {least}`")
+        yield too_large(where, volume.capacity, spec.disk_gib)
 
 
-def _image(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Finding]:
+def _image(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, facts: HostFacts | None) -> Iterator[Finding]:
+    """Check the image that the run uploads, or the volume that an earlier run made of it."""
     if not spec.manage:
         return
-    if spec.fetches_image:
-        yield from _cached(probe, spec.image_sha256, DISK_SOURCE, spec.image_source, "once all else is ready")
-    else:
-        where, path = f"{DISK_SOURCE} {spec.image_source}", Path(spec.image_source)
-        yield from _digest(probe, where, path, spec.image_sha256, "provisioner.base_image.sha256")
+    volume = facts.pool.volumes.get(spec.base_volume) if facts and facts.pool else None
+    if volume is None:
+        yield from image_findings(spec, probe)
+    elif volume.format == QCOW2 and volume.capacity > spec.disk_gib * GIB:
+        yield too_large(f"base volume {spec.base_volume} of pool {spec.pool}", volume.capacity, spec.disk_gib)
 
 
 def _bridges(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[Finding]:
@@ -234,7 +262,7 @@ def _cached(probe: ProvisionerProbe, sha256: str, option: str, url: str, when: s
             fix = f"`cp <live ISO> {path}`, or `pulumi config set --path {option} <its URL>`"
             yield Fault(where, f"{path} is missing", fix)
     except OSError as error:
-        yield _unreadable(where, path, error)
+        yield unreadable(where, path, error)
     else:
         if digest != sha256:
             what = f"sha256 is {digest}, {parent}.sha256 wants the one in its name"
@@ -262,27 +290,11 @@ def _media(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterator[
             yield Fault(f"media.port {port}", what, "run as root, or set media.port to one from 1024 on")
 
 
-def _digest(probe: ProvisionerProbe, where: str, path: Path, wanted: str, option: str) -> Iterator[Finding]:
-    try:
-        digest = probe.sha256(path)
-    except OSError as error:
-        yield _unreadable(where, path, error)
-        return
-    if digest != wanted:
-        fix = f"put the right one there; or, if this is the right one, `pulumi config set --path {option} {digest}`"
-        yield Fault(where, f"sha256 is {digest}, {option} wants {wanted}", fix)
-
-
 def _readable(probe: ProvisionerProbe, where: str, path: Path) -> Iterator[Finding]:
     try:
         probe.read(path)
     except OSError as error:
-        yield _unreadable(where, path, error)
-
-
-def _unreadable(where: str, path: Path, error: OSError) -> Fault:
-    fix = f"`ls -l {path}`, `chmod a+r {path}`, or run as root"
-    return Fault(where, f"cannot be read ({error.strerror})", fix)
+        yield unreadable(where, path, error)
 
 
 def _is_local(spec: ProvisionerPreflightSpec) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from pydantic import Field
 
 from base.spec import Model, Outs, Spec
+from boot_media.disk_image import DiskImage
 from cluster.options import PayloadDigests, Phase
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
@@ -60,9 +61,9 @@ class ProvisionerPreflightSpec(Spec):
     """Whether `up` waits for OKD itself, which takes the kubeconfig."""
 
     @property
-    def fetches_image(self) -> bool:
-        """Whether the bootstrap VM's base image comes from a URL: pulumi-libvirt gets a file of the cache."""
-        return self.manage and self.phase is Phase.BOOTSTRAP and not self.image_source.startswith("/")
+    def image_by_url(self) -> bool:
+        """Whether the base image comes from a URL: pulumi-libvirt then gets a file of the cache."""
+        return self.manage and not self.image_source.startswith("/")
 
     @property
     def stack_payload(self) -> StackPayload:
@@ -74,6 +75,7 @@ class ProvisionerPreflightSpec(Spec):
     def of(cls, plan: "ClusterPlan", stack: str, paths: Iterable[str]) -> Self:
         """Build the spec of a plan."""
         options, image = plan.options, plan.options.provisioner.base_image
+        manages = options.provisioner.manage
         payload = StackPayload.of(plan, stack, sorted(paths))
         base_isos = {key: iso for key, iso in options.media.base_isos.items() if key in plan.architectures.values()}
         amd64, arm64 = base_isos.get(Architecture.AMD64), base_isos.get(Architecture.ARM64)
@@ -92,11 +94,11 @@ class ProvisionerPreflightSpec(Spec):
             vm=plan.bootstrap.name,
             emulated=options.bootstrap.emulated,
             pool=options.bootstrap.pool,
-            base_volume=options.bootstrap.base_volume,
+            base_volume=image.volume(plan.name) if manages and image else options.bootstrap.base_volume,
             base_sha256=options.bootstrap.base_sha256,
             disk_gib=options.bootstrap.disk_gib,
-            manage=options.provisioner.manage,
-            pool_path=options.provisioner.pool_path if options.provisioner.manage else "",
+            manage=manages,
+            pool_path=options.provisioner.pool_path if manages else "",
             image_source=image.source if image else "",
             image_sha256=image.sha256 if image else "",
             media_address=str(options.media.address or ""),
@@ -173,6 +175,14 @@ class ProvisionerProbe(PayloadFiles, Protocol):
 
     def architecture(self, iso: Path) -> Architecture | None:
         """Return the architecture of a live ISO, which can be read; None if it does not name it."""
+        ...
+
+    def disk_image(self, path: Path) -> DiskImage:
+        """Return what a disk image is.
+
+        Raises:
+            OSError: The file is unreadable.
+        """
         ...
 
     def cached(self, sha256: str) -> Path:

@@ -17,6 +17,7 @@ from base.files import replaced
 from base.progress import Progress, Report
 from boot_media.architecture import architecture_of
 from boot_media.base_image import base_path
+from boot_media.disk_image import DiskImage, disk_image_of
 from boot_media.tools import cache_dir, find_coreos_installer
 from cluster.values.architecture import Architecture
 from payload.stack_payload import LocalPayloadFiles
@@ -93,6 +94,11 @@ class LocalProbe(LocalPayloadFiles):
         """See `ProvisionerProbe`."""
         with iso.open("rb") as file:
             return architecture_of(file)
+
+    def disk_image(self, path: Path) -> DiskImage:
+        """See `ProvisionerProbe`."""
+        with path.open("rb") as file:
+            return disk_image_of(file, path.stat().st_size)
 
     def cached(self, sha256: str) -> Path:
         """See `ProvisionerProbe`."""

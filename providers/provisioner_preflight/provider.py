@@ -3,15 +3,16 @@
 from collections.abc import Iterator
 
 from base.errors import Fault
-from boot_media.base_image import DISK_SOURCE
-from boot_media.download import ensure_base
 from cluster.installed import network_faults
 from cluster.options import Phase
 from providers.provisioner_preflight.engine import check_provisioner, dotted
 from providers.provisioner_preflight.model import ProvisionerPreflightOuts, ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe
+from providers.provisioner_preflight.ready import checked
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
+
+STOP_USING = "stop using them first (docs/how-to/prepare-a-provisioner.md#pulumi-libvirt-is-unmaintained)"
 
 
 class ProvisionerPreflightProvider(Provider[ProvisionerPreflightSpec, ProvisionerPreflightOuts]):
@@ -20,6 +21,7 @@ class ProvisionerPreflightProvider(Provider[ProvisionerPreflightSpec, Provisione
     def _faults(self, old: ProvisionerPreflightSpec | None, new: ProvisionerPreflightSpec) -> Iterator[Fault]:
         if old and new.phase is Phase.PRODUCTION:
             yield from network_faults(old.topology, new.topology)
+            yield from _moved_pool(old, new)
 
     def _create(self, spec: ProvisionerPreflightSpec) -> tuple[str, ProvisionerPreflightOuts]:
         return "provisioner", _checked(spec)
@@ -37,12 +39,23 @@ class ProvisionerPreflightProvider(Provider[ProvisionerPreflightSpec, Provisione
         return outs
 
 
+def _moved_pool(old: ProvisionerPreflightSpec, new: ProvisionerPreflightSpec) -> Iterator[Fault]:
+    """Yield the changes of a pool that may still be that of a running VM: only a later step of this run ends it."""
+    if not (old.manage and new.manage):
+        return
+    where_it_was = ("provisioner.pool_path", old.pool_path, new.pool_path), ("bootstrap.pool", old.pool, new.pool)
+    for option, was, now in where_it_was:
+        if was and now != was:  # an older state lacks the folder
+            what = f"{now}, but pool and base volume were made with {was}, and would be deleted first"
+            yield Fault(option, what, f"write {was}; in production, {STOP_USING}, then make them with the new value")
+    if new.libvirt_uri != old.libvirt_uri:  # which may hold a password
+        what = "changed, but pool, base volume and networks are on the former host"
+        yield Fault("platform.baremetal.libvirtURI", what, f"write the former one; in production, {STOP_USING}")
+
+
 def _checked(spec: ProvisionerPreflightSpec) -> ProvisionerPreflightOuts:
-    result, facts = check_provisioner(spec, LocalProbe(row(spec.urn)))
-    result.refuse()
+    result, facts = checked(spec, row(spec.urn))
     result.report(warnings(spec.urn), row(spec.urn))
-    if spec.fetches_image:
-        ensure_base(DISK_SOURCE, spec.image_sha256, spec.image_source, row(spec.urn))
     return ProvisionerPreflightOuts(
         libvirt_version=dotted(facts.version) if facts else None,
         kvm=facts.kvm if facts else None,

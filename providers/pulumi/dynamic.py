@@ -94,7 +94,7 @@ class Provider(ResourceProvider, Generic[S, O]):
             if outs is None:
                 return ReadResult("", {})
             state = {**props, **outs.props()}
-            return ReadResult(id_, state, inputs=dict(state) if self.outputs_are_inputs else None)
+            return ReadResult(id_, state, inputs=self._drifted(state, outs) if self.outputs_are_inputs else None)
 
     def delete(self, _id: str, _props: Props) -> None:
         """Delete the resource; if it is missing already, that is a success."""
@@ -156,6 +156,11 @@ class Provider(ResourceProvider, Generic[S, O]):
         machine = next((props.get(name, "") for name in marked(self.spec, MACHINE)), "")
         with _one_line_errors(), log.working(action, props.get("urn") or "", machine, run_follower.start):
             yield
+
+    def _drifted(self, state: Props, outs: O) -> Props:
+        """Return the inputs of a state, with an output only where it drifted: the program names none of them."""
+        usual = type(outs)().props()
+        return {key: value for key, value in state.items() if key not in usual or value != usual[key]}
 
     def _echoed(self, props: Props, outs: O) -> Props:
         """Return inputs and outputs together: a later diff, update or delete receives nothing else."""

@@ -4,6 +4,7 @@
 """
 
 import os
+import pwd
 import re
 import shutil
 import subprocess
@@ -67,7 +68,7 @@ def lint(file: RenderedFile) -> bool:
     command = COMMANDS.get(file.reader)
     if command is None or shutil.which(command[0], path=PATH) is None:
         return False
-    if file.reader is Reader.KEEPALIVED and _vrrp_interface() is None:
+    if file.reader is Reader.KEEPALIVED and _not_for_keepalived():
         return False
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, file.name)
@@ -111,8 +112,13 @@ def lay_out(root: Path, files: Iterable[RenderedFile]) -> None:
 
 
 def _keepalived_for_any_machine(text: str) -> str:
-    """Replace interface and scripts, which keepalived looks up, with ones that this machine has."""
-    return re.sub(r'script ".*"', 'script "/bin/true"', re.sub("@INTERFACE:.*@", _vrrp_interface() or "", text))
+    """Replace what keepalived looks up with what this machine has: interface, scripts, and the user who runs them.
+
+    Any other user than root is refused scripts of root as insecure, whatever they are (keepalived 2.2.7).
+    """
+    text = re.sub("@INTERFACE:.*@", _vrrp_interface() or "", text)
+    text = re.sub(r'script ".*"', 'script "/bin/true"', text)
+    return text.replace("script_user root", f"script_user {_user_name()}")
 
 
 FOR_ANY_MACHINE: dict[Reader, Callable[[str], str]] = {Reader.KEEPALIVED: _keepalived_for_any_machine}
@@ -125,6 +131,21 @@ def _vrrp_interface() -> str | None:
         if flags.exists() and int(flags.read_text(), 16) & (IFF_MULTICAST | IFF_LOOPBACK) == IFF_MULTICAST:
             return folder.name
     return None
+
+
+def _user_name() -> str | None:
+    """Return the name of this process's user, or None: in a container, a user may have only a number."""
+    try:
+        return pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError:
+        return None
+
+
+def _not_for_keepalived() -> str:
+    """Return why keepalived cannot check a file on this machine; empty if it can."""
+    if _vrrp_interface() is None:
+        return "no interface of this machine can do multicast"
+    return "" if _user_name() else "this user has no name, and keepalived wants one"
 
 
 def _texts(folders: Folders, reader: Reader) -> dict[str, bytes]:
@@ -147,7 +168,7 @@ def _linted(reader: Reader, folders: Folders) -> ReaderResult:
             refusals.append(Fault(f"{folder}{error.fault.where}", error.fault.what, error.fault.fix))
     not_run = "" if checked or not own else "not installed"
     if not_run and shutil.which(reader, path=PATH):
-        not_run = "no interface of this machine can do multicast"
+        not_run = _not_for_keepalived()
     return ReaderResult(reader, checked, tuple(refusals), not_run)
 
 

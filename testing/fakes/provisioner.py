@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from base.errors import HypervisorError, PayloadError
+from boot_media.disk_image import QCOW2, DiskImage
 from boot_media.tools import COREOS_INSTALLER_VERSION
 from cluster.values.architecture import Architecture
 from payload.kubeconfig import Kubeconfig
 from providers.preflight import PreflightResult
-from providers.provisioner_preflight.engine import GIB, IGNITION_ROOM, check_provisioner
+from providers.provisioner_preflight.engine import IGNITION_ROOM, check_provisioner
+from providers.provisioner_preflight.findings import GIB
 from providers.provisioner_preflight.model import Bridge, ProvisionerPreflightSpec, Tool
 from testing import payloads
 from wires.libvirt.hypervisor import HostFacts, Pool, Volume
@@ -42,7 +44,7 @@ PROPS: dict[str, Any] = {
 }
 MANAGED: dict[str, Any] = {
     "manage": True,
-    "base_volume": "",
+    "base_volume": "okd-base-e4.qcow2",
     "base_sha256": "",
     "pool_path": "/srv/okd",
     "image_source": IMAGE,
@@ -54,6 +56,7 @@ HOST = HostFacts(version=(9, 0, 0), kvm=True, pool=POOL)
 DOWN = HypervisorError("libvirt is not reachable: no such file", where="qemu:///system", fix="not shown")
 
 
+BASE_IMAGE = DiskImage(QCOW2, GIB, 10 * GIB)
 AT_WORK = Bridge(is_bridge=True, up=True, linked=True)
 
 
@@ -67,7 +70,9 @@ class FakeProvisioner:
     """Digest by path, or the errno of a read."""
     architectures: dict[str, Architecture] = field(default_factory=dict)
     """By path of a live ISO."""
-    room: int | OSError = 32 * GIB + IGNITION_ROOM
+    image: DiskImage = BASE_IMAGE
+    """What each disk image is that can be read."""
+    room: int | OSError = 33 * GIB + IGNITION_ROOM
     """Free bytes where a pool will be made."""
     tool: Tool | None = field(default_factory=lambda: Tool(path=Path("/bin/tool"), version=COREOS_INSTALLER_VERSION))
     port: int = 0
@@ -98,6 +103,10 @@ class FakeProvisioner:
 
     def architecture(self, iso: Path) -> Architecture | None:
         return self.architectures.get(str(iso))
+
+    def disk_image(self, path: Path) -> DiskImage:
+        self.sha256(path)
+        return self.image
 
     def cached(self, sha256: str) -> Path:
         return Path({"d3": ISO}.get(sha256, f"/cache/{sha256}"))

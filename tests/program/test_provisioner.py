@@ -144,6 +144,31 @@ def test_a_volume_whose_upload_failed_is_made_anew(bootstrap: Graph) -> None:
     assert bootstrap.resources[VOLUME].replaced_on == {"#initerror"}
 
 
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+def test_the_image_is_provided_whenever_its_volume_is_made(graphs: dict[str, Graph], phase: str) -> None:
+    """N2, D1: in both phases, by hooks, which depend on no input."""
+    volume = graphs[phase].resources[VOLUME]
+    assert volume.hooks == {"before_create": ("okd-base-image",), "after_create": ("okd-uploaded",)}
+
+
+def test_the_host_is_checked_before_whatever_changes_a_machine(graphs: dict[str, Graph]) -> None:
+    """N5: a hook, because inputs that have not changed say nothing of the host and of the payload's age."""
+    check = {"before_create": ("okd-preflight",), "before_update": ("okd-preflight",)}
+    for graph in graphs.values():
+        changing = {"BmcHost", "HostProvisioning", "BootstrapVm"} & {each.kind for each in graph.resources.values()}
+        assert {each.kind for each in graph.resources.values() if each.hooks == check} == changing
+        assert all(server.hooks == check for server in graph.of("BmcHost"))
+        passed = ("okd-passed",)
+        assert graph.one("ProvisionerPreflight").hooks == {"after_create": passed, "after_update": passed}
+
+
+def test_the_state_of_the_vm_has_the_folder_of_its_pool(bootstrap: Graph) -> None:
+    """N3: by it, a preview refuses another one. A pool of the operator has none, as in earlier states."""
+    assert bootstrap.one("BootstrapVm").inputs["pool_path"] == "/srv/okd"
+    assert bootstrap.one("ProvisionerPreflight").inputs["base_volume"] == VOLUME
+    assert run().one("BootstrapVm").inputs.get("pool_path") is None
+
+
 def test_only_the_provisioner_imports_pulumi_libvirt() -> None:
     roots = [ROOT / name for name in PROGRAM]
     files = [file for root in roots for file in ([root] if root.suffix else root.rglob("*.py"))]

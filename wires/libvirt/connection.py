@@ -3,9 +3,12 @@
 import contextlib
 import hashlib
 import logging
+import re
+import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
+from urllib.parse import urlsplit
 from xml.etree import ElementTree
 
 import libvirt
@@ -13,10 +16,13 @@ import libvirt
 from assets.contract import CHANNEL
 from base.errors import HypervisorError
 from wires.libvirt import xml
-from wires.libvirt.hypervisor import Domain, DomainSpec
+from wires.libvirt.hypervisor import NO_ACCESS, Domain, DomainSpec
 from wires.libvirt.xml import OWNER
 
 CHANNEL_ANSWER_S = 15.0  # an emulated guest under load took 1.6 s, a guest on KVM a few ms
+
+REFUSED = re.compile("Permission denied|polkit|authentication")  # of the socket, or of polkit behind it
+INACTIVE = re.compile("network '([^']+)' is not active")
 
 LOG = logging.getLogger(__name__)
 
@@ -181,6 +187,8 @@ def opened(uri: str) -> Iterator[libvirt.virConnect]:
         connection = libvirt.open(uri)
     except libvirt.libvirtError as error:
         fix = "start libvirtd (modular daemons: virtqemud, virtstoraged), or correct platform.baremetal.libvirtURI"
+        if urlsplit(uri).hostname is None and REFUSED.search(_message(error)):
+            fix = NO_ACCESS
         raise HypervisorError(f"libvirt is not reachable: {_message(error)}", where=uri, fix=fix) from error
     try:
         yield connection
@@ -210,7 +218,7 @@ def calling(uri: str, call: str, what: str) -> Iterator[None]:
         yield
     except libvirt.libvirtError as error:
         LOG.debug("%s: %s %s: refused: %s", uri, call, what, _message(error))
-        raise HypervisorError(f"{what}: {_message(error)}", where=uri, fix=_fix_of(error, what)) from error
+        raise HypervisorError(f"{what}: {_message(error)}", where=uri, fix=_fix_of(error, uri, what)) from error
 
 
 @contextmanager
@@ -233,8 +241,10 @@ def _message(error: libvirt.libvirtError) -> str:
     return " ".join(str(error.get_error_message() or error).split())
 
 
-def _fix_of(error: libvirt.libvirtError, what: str) -> str:
+def _fix_of(error: libvirt.libvirtError, uri: str, what: str) -> str:
     text = _message(error)
+    if inactive := INACTIVE.search(text):
+        return f"`virsh -c {shlex.quote(uri)} net-start {inactive[1]}`"
     if "bridge" in text.lower() or "Cannot get interface" in text:
         return "make the bridge that platform.baremetal.externalBridge names, and set it up"
     if CHANNEL in what:

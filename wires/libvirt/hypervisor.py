@@ -4,6 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+NO_ACCESS = "run as root; or `usermod --append --groups libvirt <your user>`, and log in again"
+"""The fix of a local libvirt that refuses the user of this process."""
+
 
 @dataclass(frozen=True)
 class Domain:

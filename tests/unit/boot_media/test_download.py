@@ -1,15 +1,19 @@
 """The base ISO in the cache: downloaded once, identified by its digest."""
 
 import hashlib
+import os
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 import pytest
 
 from base.errors import BootMediaError
+from base.files import replaced
 from boot_media.base_image import DISK_SOURCE, ISO_URLS, base_path
 from boot_media.download import ensure_base
 from cluster.values.architecture import Architecture
@@ -130,6 +134,49 @@ def test_a_download_that_breaks_off_is_to_be_repeated(answer: bytes, received: s
     with answering(answer) as url, pytest.raises(BootMediaError, match=wanted):
         ensure_base(ISO_URL, SHA256, url, lambda _: None)
     assert list((tmp_path / "cache" / "okd-baremetal" / "images").iterdir()) == []
+
+
+def test_an_answer_without_a_length_may_be_cut_off(tmp_path: Path) -> None:
+    """N6: its end looks like the image's, so the digest is not to be pinned at once."""
+    with answering(b"HTTP/1.0 200 OK\r\n\r\n" + CONTENT[:-1]) as url, pytest.raises(BootMediaError) as caught:
+        ensure_base(ISO_URL, SHA256, url, lambda _: None)
+    assert caught.value.fault.fix.startswith(
+        "the server names no length, and may have sent only the first 2,999,999 bytes: run the same command again; if"
+    )
+
+
+@pytest.mark.parametrize(("age_s", "stays"), [(0, True), (3600, False)], ids=["at-work", "killed"])
+def test_what_a_killed_download_left_is_removed(source: Path, tmp_path: Path, age_s: int, stays: bool) -> None:
+    """N8: a part of an image has gigabytes."""
+    images = tmp_path / "cache/okd-baremetal/images"
+    images.mkdir(parents=True)
+    with replaced(images / SHA256) as part:
+        os.utime(part.name, (time.time() - age_s,) * 2)
+        os.link(part.name, images / f"host-iso-{age_s}")
+        ensure_base(ISO_URL, SHA256, source.as_uri(), lambda _: None)
+        left = {path.name for path in images.iterdir()}
+        assert (Path(part.name).name in left) is stays
+        assert {SHA256, f"host-iso-{age_s}"} <= left
+        Path(part.name).touch()
+
+
+def test_a_cache_that_cannot_be_written_is_named(source: Path, tmp_path: Path) -> None:
+    (tmp_path / "cache").write_text("in the way")
+    with pytest.raises(
+        BootMediaError, match=r"/images/[0-9a-f]{64}: cannot be written \(Not a directory\)\. Fix: `df"
+    ):
+        ensure_base(ISO_URL, SHA256, source.as_uri(), lambda _: None)
+
+
+def test_a_full_disk_is_no_fault_of_the_source(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    @contextmanager
+    def full(path: Path, mode: int) -> Iterator[IO[bytes]]:
+        with Path("/dev/full").open("wb", buffering=0) as file:
+            yield file
+
+    monkeypatch.setattr("boot_media.download.replaced", full)
+    with pytest.raises(BootMediaError, match=r"/images/[0-9a-f]{64}: cannot be written \(No space left on device\)"):
+        ensure_base(ISO_URL, SHA256, source.as_uri(), lambda _: None)
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,34 @@ def test_a_changed_image_is_another_volume_and_a_moved_one_is_not() -> None:
     assert BaseImage(source="/a", sha256="d" * 64).volume("okd") == "okd-base-dddddddddddd.qcow2"
 
 
+@pytest.mark.parametrize("word", ["https", "http"])
+def test_no_location_of_an_image_has_a_login(word: str) -> None:
+    """Issue 40, N13: it would be in the state and in logs, and is not sent."""
+    login, plain = f"{word}://user:hidden@mirror.test/x", f"{word}://mirror.test:8443/x@1/y?z=a@b"
+    for source, faults in (
+        (login, ["an absolute path, or an http or https URL without login, is wanted"]),
+        (plain, []),
+    ):
+        image = {"manage": True, "base_image": {"source": source, "sha256": "ab" * 32}}
+        assert faults_with(provisioner=image) == faults
+    for url, faults in (
+        (login, ["a URL without login is wanted"]),
+        (plain, []),
+        ("file:///srv/x@1.iso", []),
+        ("", []),
+    ):
+        media = {"address": "192.0.2.1", "base_iso": {"sha256": "ab" * 32, "url": url}}
+        assert faults_with(media=media) == faults
+
+
+def faults_with(**changes: Any) -> list[str]:
+    try:
+        Options.model_validate(plans.options(**changes))
+    except ValidationError as error:
+        return [fault.what for fault in shape_faults(error, Options)]
+    return []
+
+
 @pytest.mark.parametrize(
     "written",
     ["ab" * 32, "AB" * 32, ":".join(["ab"] * 32), ":".join(["AB"] * 32)],

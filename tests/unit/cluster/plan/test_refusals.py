@@ -110,3 +110,35 @@ def test_a_missing_address_names_the_mac_only_where_the_file_does(files: Files, 
         f"config: node_addresses.okd-master-0: no IPv4 address. Fix: name the address that DHCP reserves for {card}",
         "config: bootstrap.address: no IPv4 address. Fix: name the address that DHCP reserves for 52:54:00:11:10:14",
     ]
+
+
+@pytest.mark.parametrize(
+    ("uri", "seen"),
+    [
+        ("qemu:///system", []),
+        ("qemu+ssh://root@kvm.example.com/system", []),
+        ("qemu+ssh://root@192.0.2.1/system?keyfile=/x", []),
+        ("qemu+tls://kvm.example.com:16514/system", []),
+        ("qemu+ssh://kvm.example.com/system", ["no user"]),
+        ("qemu+ssh://root@kvm.example.com:2222/system", ["a port"]),
+        ("qemu+ssh://root@[2001:db8::1]/system", ["an IPv6 address"]),
+        ("qemu+ssh://[2001:db8::1]:2222/system", ["no user", "a port", "an IPv6 address"]),
+        ("qemu+ssh://[2001:db8::1/system", []),
+    ],
+)
+def test_pulumi_libvirt_needs_a_plain_uri_over_ssh(files: Files, uri: str, seen: list[str]) -> None:
+    """Issue 40, N7: libvirt itself takes them all, so only `manage` is refused."""
+
+    def change(config: dict[str, Any]) -> None:
+        config["platform"]["baremetal"]["libvirtURI"] = uri
+
+    vm = {key: value for key, value in plans.options()["bootstrap"].items() if key != "base_volume"}
+    image = {"source": "/srv/coreos-qemu.qcow2", "sha256": "c2" * 32}
+    options = {"bootstrap": vm, "provisioner": {"manage": True, "base_image": image}}
+    lines = files.refused_plan(change, **options) if seen else []
+    assert [line.partition(" with which")[0] for line in lines] == [
+        f"config: provisioner.manage: true, but platform.baremetal.libvirtURI has {what}," for what in seen
+    ]
+    if not seen:
+        files.plan(change, **options)
+    files.plan(change)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from base.errors import HypervisorError
-from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes
+from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes, base_taken_away
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from testing import clusters
 from testing.fakes.clock import FakeClock
@@ -221,6 +221,9 @@ def test_another_base_image_is_refused_before_anything_is_made(rig: Rig) -> None
         f"base volume {BASE} of pool default: sha256 is {empty}, wanted {'d' * 64}. "
         "Fix: correct bootstrap.base_sha256, or name another volume in bootstrap.base_volume"
     )
+    assert rig.refuses(spec_with(base_sha256="d" * 64, pool_path="/srv/okd")).endswith(
+        f"Fix: `pulumi up --replace '**::{BASE}'`, which uploads it again"
+    )
 
 
 def test_a_base_image_with_the_wanted_digest_is_accepted() -> None:
@@ -311,3 +314,38 @@ def test_the_disk_is_an_overlay_of_the_base_volume_with_the_wanted_size() -> Non
     rig = Rig()
     rig.ensure(spec_with(disk_gib=7))
     assert rig.hypervisor.volumes[f"{NAME}.qcow2"] == Overlay(f"/default/{BASE}", 7)
+
+
+MANAGED = spec_with(pool_path="/srv/okd")
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "faults"),
+    [
+        pytest.param(MANAGED, MANAGED.changed(memory_mib=640, base_volume="next.qcow2"), [], id="another-image"),
+        pytest.param(
+            MANAGED, MANAGED.changed(pool_path="/srv/new"),
+            ["provisioner.pool_path: /srv/new, was /srv/okd: the VM's disk is an overlay of "],
+            id="path",
+        ),
+        pytest.param(MANAGED, MANAGED.changed(pool="new"), ["bootstrap.pool: new, was default: "], id="pool"),
+        pytest.param(
+            MANAGED, MANAGED.changed(libvirt_uri="qemu+ssh://root:pw@b/system"),
+            ["platform.baremetal.libvirtURI: changed: "], id="host",
+        ),
+        pytest.param(
+            MANAGED, MANAGED.changed(pool_path=None), ["provisioner.manage: false, but the VM's disk"], id="by-hand"
+        ),
+        pytest.param(MANAGED, MANAGED.changed(pool_path=None, pool="other"), [], id="by-hand-in-another-pool"),
+        pytest.param(SPEC, SPEC.changed(pool="other", libvirt_uri="qemu:///session"), [], id="the-operators"),
+        pytest.param(SPEC, MANAGED, [], id="managed-from-now-on"),
+    ],
+)  # fmt: skip
+def test_the_base_is_not_taken_from_under_the_vm(
+    old: BootstrapVmSpec, new: BootstrapVmSpec, faults: list[str]
+) -> None:
+    """N3: a pool that gets another folder or name is deleted first, with its volumes."""
+    found = [str(fault) for fault in base_taken_away(old, new)]
+    assert len(found) == len(faults)
+    assert all(line.startswith(start) and ". Fix: write " in line for line, start in zip(found, faults, strict=True))
+    assert "pw" not in "".join(found)

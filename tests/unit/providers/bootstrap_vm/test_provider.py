@@ -253,6 +253,17 @@ class TestUpdate:
         assert BootstrapVmProvider().diff(NAME, props, {**props, **others}).replaces == []
 
 
+class TestCheck:
+    """The preview."""
+
+    def test_a_preview_refuses_to_take_the_base_from_under_the_vm(self, props: dict[str, Any]) -> None:
+        """N3: `pool_path` of a VM that is there."""
+        old = {**props, "pool_path": "/srv/okd"}
+        (failure,) = BootstrapVmProvider().check(old, {**old, "pool_path": "/srv/new"}).failures
+        assert failure.reason.startswith("provisioner.pool_path: /srv/new, was /srv/okd: ")
+        assert BootstrapVmProvider().check({}, {**old, "pool_path": "/srv/new"}).failures == []
+
+
 class TestRead:
     """`pulumi refresh`."""
 
@@ -262,10 +273,12 @@ class TestRead:
     ) -> None:
         adapters.hypervisor.domains[NAME] = Domain("okd-baremetal/prod", "", running)
         read = BootstrapVmProvider().read(NAME, props)
+        given = {name: value for name, value in props.items() if name != "running"}
         assert (read.id, read.outs, read.inputs) == (
             NAME,
             {**props, "running": running},
-            {**props, "running": running},
+            # N9: a VM that runs is no change.
+            given if running else {**given, "running": False},
         )
 
     def test_a_missing_vm_has_an_empty_id(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:

@@ -8,11 +8,15 @@ from typing import Any
 import pytest
 
 from base.errors import HypervisorError, PreflightError
+from boot_media.disk_image import DiskImage
 from boot_media.tools import COREOS_INSTALLER_VERSION
-from providers.provisioner_preflight.engine import GIB, check_provisioner
+from cluster.options import BaseImage
+from providers.provisioner_preflight.engine import check_provisioner
+from providers.provisioner_preflight.findings import GIB
 from providers.provisioner_preflight.model import Bridge, Tool
 from testing.fakes.provisioner import (
     BASE,
+    BASE_IMAGE,
     DOWN,
     HOST,
     IMAGE,
@@ -28,6 +32,12 @@ from testing.fakes.provisioner import (
     with_base,
     with_pool,
 )
+from wires.libvirt.hypervisor import NO_ACCESS
+
+TO_COME = replace(HOST, pool=None)
+"""libvirt before the first `up` with `manage`."""
+URI = "qemu:///system"
+OF_ANOTHER = BaseImage(source=IMAGE, sha256="ab" * 32).volume("prod")
 
 
 def test_a_good_provisioner_has_no_faults() -> None:
@@ -102,15 +112,54 @@ def test_a_good_provisioner_has_no_faults() -> None:
             id="base-volume-unreadable-without-digest",
         ),
         pytest.param(
-            MANAGED, {"files": files(image="ff")},
+            MANAGED, {"host": TO_COME, "files": files(image="ff")},
             f"provisioner.base_image.source {IMAGE}: sha256 is ff, provisioner.base_image.sha256 wants e4",
             "`pulumi config set --path provisioner.base_image.sha256 ff`",
             id="image-another-one",
         ),
         pytest.param(
-            MANAGED, {"files": files(image=errno.ENOENT)},
-            f"provisioner.base_image.source {IMAGE}: cannot be read (No such file or directory)", f"`ls -l {IMAGE}`",
+            MANAGED, {"host": TO_COME, "files": files(image=errno.ENOENT)},
+            f"provisioner.base_image.source {IMAGE}: missing", f"put the file at {IMAGE}, or correct",
             id="image-missing",
+        ),
+        pytest.param(
+            MANAGED, {"host": TO_COME, "files": files(image=errno.EACCES)},
+            f"provisioner.base_image.source {IMAGE}: cannot be read (Permission denied)", f"`ls -l {IMAGE}`",
+            id="image-unreadable",
+        ),
+        pytest.param(
+            MANAGED, {"host": TO_COME, "files": files(image="ff"), "image": DiskImage("gzip", GIB, 0)},
+            f"provisioner.base_image.source {IMAGE}: its format is gzip, wanted qcow2",
+            "unpack it (`gunzip`), then set provisioner.base_image.source to the new file and "
+            "provisioner.base_image.sha256 to its `sha256sum`",
+            id="image-packed",
+        ),
+        pytest.param(
+            MANAGED, {"host": TO_COME, "image": DiskImage("raw", GIB, 0)},
+            f"provisioner.base_image.source {IMAGE}: its format is raw, wanted qcow2", "`qemu-img convert -O qcow2 ",
+            id="image-raw",
+        ),
+        pytest.param(
+            MANAGED, {"host": TO_COME, "image": replace(BASE_IMAGE, needs="the file that has its data")},
+            f"provisioner.base_image.source {IMAGE}: it needs the file that has its data", "name another image",
+            id="image-overlay",
+        ),
+        pytest.param(
+            MANAGED, {"host": TO_COME, "image": replace(BASE_IMAGE, virtual_size=32 * GIB + 1)},
+            f"provisioner.base_image.source {IMAGE}: its virtual size is 32.00 GiB",
+            "`pulumi config set --path bootstrap.disk_gib 33`",
+            id="image-larger-than-the-disk",
+        ),
+        pytest.param(
+            MANAGED, {"host": with_pool(volumes={"okd-base-e4.qcow2": replace(VOLUME, capacity=33 * GIB)})},
+            "base volume okd-base-e4.qcow2 of pool default: its virtual size is 33.00 GiB",
+            "`pulumi config set --path bootstrap.disk_gib 33`",
+            id="own-volume-larger-than-the-disk",
+        ),
+        pytest.param(
+            {}, {"host": HypervisorError("libvirt is not reachable: Permission denied", where=URI, fix=NO_ACCESS)},
+            "qemu:///system: libvirt is not reachable: Permission denied", "`usermod --append --groups libvirt",
+            id="no-access-to-libvirt",
         ),
         pytest.param(
             {}, {"bridges": {}},
@@ -217,7 +266,7 @@ def test_each_finding_is_one_line_with_its_fix(
             id="web-server",
         ),
         pytest.param(
-            MANAGED | {"image_source": "https://mirror/x"}, {},
+            MANAGED | {"image_source": "https://mirror/x"}, {"host": TO_COME},
             ["base image: not in the cache; provisioner.base_image.source is fetched once all else is ready"],
             id="managed-by-url",
         ),
@@ -248,6 +297,12 @@ def test_what_cannot_be_probed_is_listed(spec: dict[str, Any], world: dict[str, 
             {"emulated": True}, {},
             "bootstrap.emulated: the VM runs in QEMU's emulation, though this host has KVM",
             id="emulated-for-nothing",
+        ),
+        pytest.param(
+            {"base_volume": OF_ANOTHER},
+            {"host": with_pool(volumes={OF_ANOTHER: VOLUME})},
+            f"base volume {OF_ANOTHER} of pool default: a stack with provisioner.manage has made it, and deletes it",
+            id="volume-of-another-stack",
         ),
         pytest.param(
             {}, {"bridges": {"baremetal": Bridge(is_bridge=True, up=True, linked=False)}},
@@ -296,10 +351,10 @@ def test_space_that_the_vm_already_uses_counts_as_free() -> None:
     [
         pytest.param({}, [], id="room"),
         pytest.param(
-            {"room": 32 * GIB},
+            {"room": 33 * GIB},
             [
-                "pool default: 32.00 GiB free, 32.02 GiB wanted: bootstrap.disk_gib is 32, and Ignition. Fix: free "
-                "space on the file system of /srv/okd, or lower bootstrap.disk_gib"
+                "pool default: 33.00 GiB free, 33.02 GiB wanted: bootstrap.disk_gib is 32, and Ignition, and 1.00 "
+                "GiB of base image. Fix: free space on the file system of /srv/okd, or lower bootstrap.disk_gib"
             ],
             id="no-room",
         ),
@@ -326,33 +381,41 @@ def test_libvirt_is_asked_for_the_pool(spec: dict[str, Any]) -> None:
 
 
 def test_a_managed_pool_that_exists_must_be_active_and_have_room() -> None:
-    """It is there from the second `up` on. The base volume in it is the program's own, and not probed."""
-    assert result_of(MANAGED, host=with_pool(volumes={}), room=0).lines() == []
+    """It is there from the second `up` on, with the base volume: the image is not needed any more."""
+    made = {"okd-base-e4.qcow2": VOLUME}
+    gone = files(image=errno.ENOENT)
+    assert result_of(MANAGED, host=with_pool(volumes=made), room=0, files=gone).lines() == []
     (line,) = result_of(MANAGED, host=with_pool(active=False)).lines()
     assert line == "pool default: not active. Fix: `virsh -c qemu:///system pool-start default`"
 
 
 @pytest.mark.parametrize(
-    ("spec", "fetches"),
-    [
-        pytest.param({"image_source": "https://mirror/x"}, True, id="url"),
-        pytest.param({}, False, id="path"),
-        pytest.param({"image_source": "https://mirror/x", "phase": "production"}, False, id="production"),
-        pytest.param({"image_source": "", "manage": False}, False, id="by-hand"),
-    ],
+    ("uploaded", "free", "findings"), [(GIB, 0, 0), (GIB // 2, GIB // 2, 0), (GIB // 2, GIB // 2 - 1, 1)]
 )
-def test_only_a_managed_base_image_by_url_is_fetched(spec: dict[str, Any], fetches: bool) -> None:
-    assert spec_with(**{**MANAGED, **spec}).fetches_image is fetches
+def test_the_rest_of_an_upload_needs_room(uploaded: int, free: int, findings: int) -> None:
+    """N4, D7: image and disk have to fit beside each other."""
+    made = {"okd-base-e4.qcow2": replace(VOLUME, allocation=uploaded)}
+    host = with_pool(free=POOL.free + free, volumes=made)
+    assert len(result_of(MANAGED, host=host).faults) == findings
 
 
 def test_an_image_of_the_cache_has_the_digest_of_its_name() -> None:
     by_url = MANAGED | {"image_source": "https://mirror/x", "image_sha256": "d3"}
-    assert result_of(by_url).not_probed == []
-    (line,) = result_of(by_url | {"image_sha256": "e5"}, files=files() | {"/cache/e5": "e6"}).lines()
+    assert result_of(by_url, host=TO_COME).not_probed == []
+    other = files() | {"/cache/e5": "e6"}
+    (line,) = result_of(by_url | {"image_sha256": "e5"}, host=TO_COME, files=other).lines()
     assert line == (
         "base image /cache/e5: sha256 is e6, provisioner.base_image.sha256 wants the one in its name. Fix: "
-        "`rm /cache/e5`, then put the right one there, or set provisioner.base_image.source"
+        "`rm /cache/e5`; the next `pulumi up` fetches it again"
     )
+    packed = DiskImage("xz", GIB, 0)
+    (line,) = result_of(by_url, host=TO_COME, image=packed).lines()
+    assert "Fix: download it, unpack it (`unxz`), then set provisioner.base_image.source to the new file" in line
+
+
+def test_a_later_check_leaves_out_the_port_of_a_run_that_was_killed() -> None:
+    result, _ = check_provisioner(spec_with(), FakeProvisioner(port=errno.EADDRINUSE), again=True)
+    assert result.lines() == []
 
 
 def test_production_does_not_need_what_only_the_vm_needs() -> None:

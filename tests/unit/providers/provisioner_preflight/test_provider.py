@@ -1,5 +1,6 @@
 """The provider of the provisioner preflight: its create, update, refresh and delete."""
 
+import gzip
 import hashlib
 import socket
 from collections.abc import Iterator
@@ -16,6 +17,14 @@ from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe
 from providers.provisioner_preflight.provider import ProvisionerPreflightProvider
 from testing import payloads, plans
+from testing.fakes.provisioner import MANAGED, spec_with
+
+# The first 80 bytes of what `qemu-img create -f qcow2 -o compat=0.10 x 1G` writes (QEMU 7.2.22).
+QCOW2_OF_A_GIB = bytes.fromhex(
+    "514649fb0000000200000000000000000000000000000010000000004000"
+    "000000000000000000020000000000030000000000000001000000000001"
+    "0000000000000000000000000000000000000000"
+)
 
 
 def created(props: dict[str, Any]) -> dict[str, Any]:
@@ -111,7 +120,7 @@ def test_a_deletion_probes_nothing(props: dict[str, Any], monkeypatch: pytest.Mo
 def managed(free: dict[str, Any], tmp_path: Path) -> dict[str, Any]:
     """The inputs of phase bootstrap with libvirt's test driver, and a base image by its URL."""
     image = tmp_path / "x.qcow2"
-    image.write_bytes(b"QFI")
+    image.write_bytes(QCOW2_OF_A_GIB)
     there = {"phase": "bootstrap", "libvirt_uri": "test:///default", "bridges": {}, "manage": True}
     digest = hashlib.sha256(image.read_bytes()).hexdigest()
     return {**free, **there, "pool_path": str(tmp_path), "image_source": image.as_uri(), "image_sha256": digest}
@@ -124,7 +133,8 @@ def test_libvirt_is_asked_in_phase_bootstrap(managed: dict[str, Any], capfd: pyt
     (warning,) = outs["warnings"]
     assert warning.startswith("bootstrap.emulated: ")
     assert f"okd-preflight: {warning}\n" in capfd.readouterr().err
-    assert len(outs["unseen"]) == 2
+    (unseen,) = outs["unseen"]
+    assert unseen.startswith("base ISO: ")
 
 
 def test_the_base_image_of_a_url_is_fetched_once_all_else_is_ready(managed: dict[str, Any], tmp_path: Path) -> None:
@@ -133,6 +143,45 @@ def test_the_base_image_of_a_url_is_fetched_once_all_else_is_ready(managed: dict
         created({**managed, "disk_gib": 1e9})
     assert not base_path(managed["image_sha256"]).exists()
     created(managed)
-    assert base_path(managed["image_sha256"]).read_bytes() == b"QFI"
+    assert base_path(managed["image_sha256"]).read_bytes() == QCOW2_OF_A_GIB
     (tmp_path / "x.qcow2").unlink()
     created(managed)
+
+
+def test_the_image_of_a_url_is_checked_before_anything_else_is_touched(
+    managed: dict[str, Any], tmp_path: Path
+) -> None:
+    """N4: the release's stream links the packed image."""
+    packed = gzip.compress(QCOW2_OF_A_GIB)
+    (tmp_path / "x.qcow2").write_bytes(packed)
+    with pytest.raises(PreflightError, match="its format is gzip, wanted qcow2"):
+        created({**managed, "image_sha256": hashlib.sha256(packed).hexdigest()})
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "fix"),
+    [
+        ({"pool_path": "/srv/new"}, "provisioner.pool_path: /srv/new, but ", "write /srv/okd; in production, stop "),
+        ({"pool": "new"}, "bootstrap.pool: new, but ", "write default; in production, stop using them first"),
+        (
+            {"libvirt_uri": "qemu+ssh://root:pw@b/system"},
+            "platform.baremetal.libvirtURI: changed, but ",
+            "the former",
+        ),
+    ],
+    ids=["path", "pool", "host"],
+)
+def test_production_moves_no_pool_that_the_stack_has_made(change: dict[str, Any], where: str, fix: str) -> None:
+    """N3: in the run that begins production, and after a failed handoff, the VM still runs on its base volume."""
+    old = spec_with(**MANAGED).model_dump(mode="json")
+    new = {**old, "phase": "production"}
+    provider = ProvisionerPreflightProvider()
+    assert provider.check(old, new).failures == []
+    (failure,) = provider.check(old, {**new, **change}).failures
+    assert failure.reason.startswith(where)
+    assert fix in failure.reason
+    assert "pw" not in failure.reason
+    assert provider.check(old, {**old, **change}).failures == [], "a pool that could not be made is corrected"
+    assert provider.check(old, {**new, **change, "manage": False}).failures == []
+    older = {name: value for name, value in old.items() if name != "pool_path"}
+    assert provider.check(older, new).failures == []

@@ -1,8 +1,10 @@
 """Every rendered file is accepted by its real reader, and a broken one is refused."""
 
+import os
 import subprocess
 from dataclasses import replace
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -58,6 +60,36 @@ def test_its_real_reader_refuses_a_broken_one_in_one_line(name: str, good: str, 
     assert fault.what.startswith(f"{COMMANDS[file.reader][0]} refuses it: ")
     assert fault.fix == FIX
     assert "\n" not in str(caught.value)
+
+
+@needs_root
+@pytest.mark.parametrize("user", [0, 65534, 54321], ids=["root", "nobody", "without-a-name"])
+def test_any_user_gets_the_same_result_of_keepalived(user: int) -> None:
+    """N1: keepalived refuses every script of root as insecure, unless root asks; that is no defect of the file."""
+    if readers._vrrp_interface() is None:
+        pytest.skip(NO_MULTICAST)
+    good = FILES["okd-master-0-keepalived.conf"]
+    bad = replace(good, text=good.text.replace("virtual_router_id 67", "virtual_router_id 0"))
+    results = [result_as(user, good), result_as(user, bad)]
+    assert results == (["not checked"] * 2 if user == 54321 else ["good", "refused"])
+
+
+def result_as(user: int, file: RenderedFile) -> str:
+    """Return the result of a file's reader in a process of another user."""
+    (process := os.fork()) or _exit_as(user, file)
+    return ["good", "refused", "not checked"][os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])]
+
+
+def _exit_as(user: int, file: RenderedFile) -> NoReturn:
+    try:
+        os.setgroups([])
+        os.setgid(user)
+        os.setuid(user)
+        os._exit(0 if lint(file) else 2)
+    except AssetError:
+        os._exit(1)
+    finally:
+        os._exit(3)
 
 
 def test_a_file_without_an_installed_reader_is_not_checked(monkeypatch: pytest.MonkeyPatch) -> None:

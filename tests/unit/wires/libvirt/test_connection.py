@@ -1,21 +1,25 @@
 """`Hypervisor` by libvirt: its calls, their lines in the log, and libvirt's refusals as errors of this program."""
 
 import logging
+import os
+import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NoReturn
 from unittest.mock import Mock
 
 import libvirt
 import pytest
 
 from base.errors import HypervisorError
+from testing.namespaces import needs_root
 from wires.libvirt import connection
 from wires.libvirt.connection import Libvirt, connected
 from wires.libvirt.facts import host_facts
-from wires.libvirt.hypervisor import Card, Domain, DomainSpec
+from wires.libvirt.hypervisor import NO_ACCESS, Card, Domain, DomainSpec
 
 POOL = "images"
 NODE = """<node>
@@ -340,6 +344,12 @@ def test_a_domain_that_has_just_gone_off_is_as_wanted(end: Callable[[Libvirt, st
             "make the bridge that platform.baremetal.externalBridge names, and set it up",
             id="bridge",
         ),
+        pytest.param(
+            libvirt.VIR_ERR_OPERATION_INVALID,
+            "Requested operation is not valid: network 'baremetal' is not active",
+            "`virsh -c qemu:///system net-start baremetal`",
+            id="network",
+        ),
     ],
 )
 def test_a_known_refusal_has_its_fix(code: int, message: str, fix: str) -> None:
@@ -379,3 +389,36 @@ def test_an_unreachable_libvirt_is_one_line(tmp_path: Path) -> None:
     assert str(caught.value).endswith(
         ". Fix: start libvirtd (modular daemons: virtqemud, virtstoraged), or correct platform.baremetal.libvirtURI"
     )
+
+
+@needs_root
+def test_a_user_without_access_to_libvirt_is_told_so(tmp_path: Path) -> None:
+    """Issue 40, N10: a restart of libvirtd, the fix of other unreachable ones, would change nothing."""
+    folder = tmp_path / "of-root"
+    folder.mkdir(mode=0o700)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "libvirt-sock"))
+        listener.listen()
+        (process := os.fork()) or _exit_as_nobody(f"qemu+unix:///system?socket={folder}/libvirt-sock")
+        assert os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) == 0
+
+
+def _exit_as_nobody(uri: str) -> NoReturn:
+    try:
+        os.setuid(65534)
+        with connected(uri):
+            pass
+    except HypervisorError as error:
+        os._exit(0 if error.fault.fix == NO_ACCESS and "Permission denied" in error.fault.what else 1)
+    finally:
+        os._exit(2)
+
+
+def test_a_refusal_of_ssh_is_no_matter_of_the_libvirt_group(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: str) -> None:
+        raise libvirt.libvirtError("Cannot recv data: Permission denied (publickey).")
+
+    monkeypatch.setattr(libvirt, "open", refuse)
+    with pytest.raises(HypervisorError) as caught, connected("qemu+ssh://root@kvm.example.com/system"):
+        pass
+    assert caught.value.fault.fix != NO_ACCESS
