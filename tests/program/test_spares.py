@@ -64,10 +64,11 @@ def test_more_replicas_take_the_next_spare_as_a_new_server_with_consent(with_com
 
 
 def test_unicast_peers_take_no_spare_once_servers_are_installed(with_compute: Run) -> None:
-    unicast = {"phase": "production", "vrrp": {"ingress": "unicast"}}
-    before = with_compute(1, with_compute(1, consent=CONSENT), consent=CONSENT, **unicast)
+    unicast = {"vrrp": {"ingress": "unicast"}}
+    production = {"phase": "production", **unicast}
+    before = with_compute(1, with_compute(1, consent=CONSENT, **unicast), consent=CONSENT, **production)
     assert before.refused == []
-    (refused,) = with_compute(2, before, **unicast).refused
+    (refused,) = with_compute(2, before, **production).refused
     assert refused.startswith("okd-compute: hosts: okd-worker-1: no installed host lists it as a VRRP peer (unicast)")
 
 
