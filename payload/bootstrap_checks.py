@@ -1,4 +1,4 @@
-"""Checks of bootstrap.ign: its install-config, its certificates, and that it writes no file of this program."""
+"""Checks of bootstrap.ign: its platform, its certificates, and that it writes no file of this program."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
@@ -11,7 +11,7 @@ from pydantic import Field, ValidationError
 from base.errors import ConfigError, PayloadError
 from base.spec import Model
 from base.yaml_text import parse_yaml, parse_yaml_documents
-from cluster.topology import topology_of
+from payload.origin_checks import CONFIG_MANIFEST
 from payload.pem import Certificates, is_issued_by, names_of
 from payload.reading import (
     GENERATE,
@@ -25,7 +25,6 @@ from payload.reading import (
 )
 
 PLATFORM_MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
-CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
 MACHINE_CONFIGS = ("/opt/openshift/manifests/*.y*ml", "/opt/openshift/openshift/*.y*ml")
 TLS = "/opt/openshift/tls"
 ROOT_CA = f"{TLS}/root-ca.crt"
@@ -94,27 +93,6 @@ def check_platform(where: Path, config: IgnitionFile, status: InfrastructureStat
     for url, wanted in ((status.internal_url, f"api-int.{domain}"), (status.url, f"api.{domain}")):
         if host_of(url) != wanted:
             raise other_cluster(where, host_of(url), wanted)
-
-
-def check_topology(where: Path, config: IgnitionFile, wanted: Mapping[str, str]) -> None:
-    """Check that the payload was made of an install-config with these values. The installer puts it into the payload.
-
-    Raises:
-        PayloadError: A value differs, or the payload's install-config cannot be read.
-    """
-    if not (manifests := config.contents(CONFIG_MANIFEST)):
-        return
-    text = data_of(where, CONFIG_MANIFEST, manifests[CONFIG_MANIFEST])
-    try:
-        actual = topology_of(parse_yaml(parse_yaml(text)["data"]["install-config"]))
-    except (ConfigError, TypeError, KeyError, AttributeError):
-        what = f"{CONFIG_MANIFEST} in it has no readable install-config"
-        raise PayloadError(what, where=str(where), fix=TAKE) from None
-    if differing := [
-        f"{path} {actual[path]}, not {value}" for path, value in wanted.items() if actual[path] != value
-    ]:
-        what = f"made from another install-config: {'; '.join(differing)}"
-        raise PayloadError(what, where=str(where), fix=GENERATE)
 
 
 def check_paths(where: Path, config: IgnitionFile, own_paths: Collection[str]) -> None:
