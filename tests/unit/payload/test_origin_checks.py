@@ -63,7 +63,7 @@ def test_a_payload_of_the_same_install_config_is_good() -> None:
         pytest.param("featureSet", "OKD", 'featureSet "OKD", not none', id="features"),
         pytest.param("cpuPartitioningMode", "AllNodes", 'cpuPartitioningMode "AllNodes", not "None"', id="cpus"),
         pytest.param("publish", "External", "", id="a-default-that-is-written"),
-        pytest.param("additionalTrustBundlePolicy", "Always", 'additionalTrustBundlePolicy "Always", not "P', id="ca"),
+        pytest.param("additionalTrustBundlePolicy", "Always", 'additionalTrustBundlePolicy "Always", not', id="ca"),
         pytest.param(
             "proxy", {"httpProxy": "http://u:hunter22@10.9.0.1:3128", "noProxy": "a.test"},
             'another proxy.httpProxy; proxy.noProxy "a.test", not none', id="proxy",
