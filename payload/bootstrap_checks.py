@@ -14,6 +14,7 @@ from base.yaml_text import parse_yaml, parse_yaml_documents
 from payload.origin_checks import CONFIG_MANIFEST
 from payload.pem import Certificates, is_issued_by, names_of
 from payload.reading import (
+    AGAIN,
     GENERATE,
     TAKE,
     IgnitionFile,
@@ -137,8 +138,8 @@ def check_validity(where: Path, certificates: Mapping[str, Certificates], now: d
     path, ends = min(_times(certificates, lambda certificate: certificate.not_valid_after_utc), key=itemgetter(1))
     if ends < now:
         what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
-        again = "generate the payload again, as in docs/how-to/generate-the-payload.md"
-        fix = f"{again}; if nodes of this one run already, keep it and set phase production, which does not read it"
+        again = f"generate the payload again, if no node of this one runs: {AGAIN}"
+        fix = f"{again}; else keep it, and set phase production, which does not read it"
         raise PayloadError(what, where=str(where), fix=fix)
     path, begins = max(_times(certificates, lambda certificate: certificate.not_valid_before_utc), key=itemgetter(1))
     if begins > now:

@@ -8,7 +8,7 @@ from base.errors import ConfigError, PayloadError
 from base.yaml_text import parse_yaml
 from cluster.install_config import read
 from cluster.payload_values import PULL_SECRET, payload_values, pull_secret_value
-from payload.reading import TAKE, IgnitionFile, data_of
+from payload.reading import AGAIN, TAKE, IgnitionFile, data_of
 
 CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
 """The ConfigMap `cluster-config-v1`: the install-config with all defaults, without the pull secret."""
@@ -43,10 +43,7 @@ def check_install_config(where: Path, config: IgnitionFile, wanted: Mapping[str,
         actual.pop(PULL_SECRET, None)
     if differing := [path for path in sorted({*wanted, *actual}) if wanted.get(path) != actual.get(path)]:
         seen = "; ".join(_difference(path, actual.get(path, "none"), wanted.get(path, "none")) for path in differing)
-        fix = (
-            "write these values in install-config.yaml as they were; or, if no machine runs with this payload, "
-            "`pulumi config rm payload`, then `okd-baremetal payload STACK`"
-        )
+        fix = f"write these values in install-config.yaml as they were; or, if no machine runs with this payload, {AGAIN}"
         raise PayloadError(f"made from another install-config: {seen}", where=str(where), fix=fix)
 
 
@@ -68,7 +65,7 @@ def check_release(where: Path, config: IgnitionFile, wanted: str) -> None:
         what = f"it installs the release {found[1]}, but images.release is {wanted}"
         fix = (
             f"`pulumi config set --path images.release {found[1]}`; or, if no machine runs with this payload, "
-            "`pulumi config rm payload`, then `okd-baremetal payload STACK` with that release's openshift-install"
+            f"{AGAIN} with that release's openshift-install"
         )
         raise PayloadError(what, where=str(where), fix=fix)
 
