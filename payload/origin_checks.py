@@ -43,7 +43,7 @@ def check_install_config(where: Path, config: IgnitionFile, wanted: Mapping[str,
         actual.pop(PULL_SECRET, None)
     if differing := [path for path in sorted({*wanted, *actual}) if wanted.get(path) != actual.get(path)]:
         seen = "; ".join(_difference(path, actual.get(path, "none"), wanted.get(path, "none")) for path in differing)
-        fix = f"write these values in install-config.yaml as they were; or, if no machine runs with this payload, {AGAIN}"
+        fix = f"write them in install-config.yaml as they were; or, if no machine runs with this payload, {AGAIN}"
         raise PayloadError(f"made from another install-config: {seen}", where=str(where), fix=fix)
 
 
