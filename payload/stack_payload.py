@@ -82,16 +82,11 @@ class StackPayload:
         expected = Expected(plan.domain, values, tuple(paths), options.images.release)
         return cls(stack, options.payload, options.phase, expected, options.wait == "install")
 
-    @property
-    def reads_bootstrap(self) -> bool:
-        """Whether the phase uses bootstrap.ign."""
-        return self.phase is Phase.BOOTSTRAP
-
     def faults(self, files: PayloadFiles) -> list[Fault]:
         """Return all faults of the files that the phase reads."""
         contents, faults = dict[str, bytes](), list[Fault]()
         # Phase production does not use bootstrap.ign; it may be gone, and its certificates expire after a day.
-        names = ("bootstrap", "master", "worker") if self.reads_bootstrap else ("master", "worker")
+        names = ("bootstrap", "master", "worker") if self.phase is Phase.BOOTSTRAP else ("master", "worker")
         for name in names:
             try:
                 contents[name] = files.payload(self.stack, name, getattr(self.digests, name))

@@ -34,7 +34,7 @@ class ProvisionerPreflightSpec(Spec):
     payload_values: SecretStr = Field(SecretStr(""), repr=False)
     """The values that the payload must have been made from, as JSON; see `payload_values`. A proxy may have a login.
 
-    Empty: bootstrap.ign, which has them, is not read.
+    Empty: unknown, in the state of an older release.
     """
     release: str = ""
     """The release image that the payload must install. Empty: any."""
@@ -97,8 +97,8 @@ class ProvisionerPreflightSpec(Spec):
             payload=payload.digests,
             domain=payload.expected.domain,
             topology=plan.topology,
-            payload_values=SecretStr(json.dumps(payload.expected.values) if payload.reads_bootstrap else ""),
-            release=payload.expected.release if payload.reads_bootstrap else "",
+            payload_values=SecretStr(json.dumps(payload.expected.values)),
+            release=payload.expected.release,
             paths=tuple(payload.expected.paths),
             libvirt_uri=plan.libvirt_uri,
             bridges={key: name for key, name in bridges.items() if name},

@@ -80,11 +80,12 @@ def test_an_edited_install_config_is_found_by_its_field(tmp_path: Path) -> None:
     assert "hunter22" not in repr(spec)
 
 
-def test_in_production_an_edit_of_the_install_config_changes_no_input() -> None:
-    """Of the two inputs for bootstrap.ign, which that phase does not read. One of them may hold a login."""
-    spec = ProvisionerPreflightSpec.of(plans.plan(phase="production"), "prod", [])
-    assert (spec.payload_values.get_secret_value(), spec.release) == ("", "")
-    assert "payload_values" in secret_inputs(ProvisionerPreflightSpec)
+def test_in_production_an_edit_of_the_install_config_is_no_fault() -> None:
+    spec = ProvisionerPreflightSpec.of(plans.plan(phase="production", pull_secret=OTHER_SECRET), "prod", [])
+    pointers = payloads.payload(lambda files: files.pop("bootstrap"))
+    props = {"phase": "production", "payload_values": spec.payload_values}
+    assert result_of(props, contents=pointers).lines() == []
+    assert "payload_values" in secret_inputs(ProvisionerPreflightSpec), "a proxy may have a login"
 
 
 class TestKubeconfig:
