@@ -91,12 +91,14 @@ def _refuse_pinned(stack: str) -> None:
 def _refuse_another_architecture(config: InstallConfig, known: Version, file: Path) -> None:
     """Raise a `ConfigError` if a release of one architecture cannot be installed on all servers."""
     pools = {"controlPlane": config.control_plane, **{f"compute[{i}]": pool for i, pool in enumerate(config.compute)}}
-    if wrong := {name: pool for name, pool in pools.items() if not known.runs_on(pool.architecture)}:
-        fix = f"put the {NAME} of a release for several architectures on PATH: `{NAME} version` prints multi"
-        what = "{}, but the release of the " + f"{NAME} on PATH is for {known.architecture} only"
-        raise ConfigError(
-            *(Fault(f"{file}: {name}.architecture", what.format(p.architecture), fix) for name, p in wrong.items())
-        )
+    fix = f"put the {NAME} of a release for several architectures on PATH: `{NAME} version` prints multi"
+    only = f"but the release of the {NAME} on PATH is for {known.architecture} only"
+    if faults := [
+        Fault(f"{file}: {name}.architecture", f"{pool.architecture}, {only}", fix)
+        for name, pool in pools.items()
+        if pool.replicas and not known.runs_on(pool.architecture)
+    ]:
+        raise ConfigError(*faults)
 
 
 def _refuse_another_release(stack: str, known: Version) -> None:
