@@ -13,6 +13,9 @@ MOST_VALUES = 200_000
 MOST_LEVELS = 100
 """The limit of nested lists and mappings. The parser is recursive C code, which a text could crash."""
 
+_LINE_ENDS = frozenset("\x85\u2028\u2029\ufeff")
+"""Those of YAML 1.1 beside line feed and carriage return, and the mark at the beginning of a text."""
+
 _T = TypeVar("_T")
 _YAML = "tag:yaml.org,2002:"
 _TEXT, _MERGE = f"{_YAML}str", f"{_YAML}merge"
@@ -204,3 +207,11 @@ class _Dumper(yaml.SafeDumper):
     """A dumper that puts a text in quotes if any reader would take it for something else."""
 
     yaml_implicit_resolvers = yaml.SafeDumper.yaml_implicit_resolvers | _RESOLVERS
+
+
+def _escaped(dumper: _Dumper, text: str) -> yaml.ScalarNode:
+    """Return the node of a text: with escapes, if a reader would take a character for the end of a line."""
+    return dumper.represent_scalar(_TEXT, text, style='"' if _LINE_ENDS.intersection(text) else None)
+
+
+_Dumper.add_representer(str, _escaped)

@@ -2,24 +2,26 @@
 
 import copy
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
 from base.errors import Fault
-from base.shapes import Location, below, dotted, shape_faults
+from base.shapes import WANTED, Location, below, dotted, shape_faults
 from base.spec import secret_inputs
 from cluster.options import PLACEHOLDER, Options, Placeholder, is_encrypted
 
 LOGINS, PULL_SECRET, NOTIFY_URL = "bmc_credentials", "pull_secret", "notify_url"
 SECRETS = secret_inputs(Options)
 """The options that only a secret of the stack may hold."""
-PLACEHOLDERS = {
-    name: mark.value
+_MARKS = {
+    name: mark
     for name, field in Options.model_fields.items()
     for mark in field.metadata
     if isinstance(mark, Placeholder)
 }
+PLACEHOLDERS = {name: mark.value for name, mark in _MARKS.items()}
 """In place of the options without a default, where they are wrong or missing."""
 
 
@@ -49,7 +51,7 @@ def known_options(stack_options: Mapping[str, Any]) -> KnownOptions:
         try:
             options = Options.model_validate(raw)
         except ValidationError as error:
-            faults = shape_faults(error, Options)
+            faults = [_with_command(fault) for fault in shape_faults(error, Options)]
             collected += [fault for fault in faults if not _touches(fault.where, wrong)]
             wrong |= {fault.where for fault in faults}
             _take_out(raw, error.errors(include_input=False, include_url=False)[0]["loc"])
@@ -64,6 +66,12 @@ def known_options(stack_options: Mapping[str, Any]) -> KnownOptions:
 def holds_ciphertext(value: Any) -> bool:
     """Return whether an option is encrypted, or a part of it: Pulumi then takes all of it for a secret."""
     return any(True for _ in _take_ciphertext(copy.deepcopy({"": value})))
+
+
+def _with_command(fault: Fault) -> Fault:
+    """Return the fault of a missing option with the command that sets it, if there is one."""
+    command = _MARKS[fault.where].fix if fault.where in _MARKS else ""
+    return replace(fault, fix=command) if command and fault.what == WANTED["missing"][0] else fault
 
 
 def _touches(where: str, paths: Collection[str]) -> bool:

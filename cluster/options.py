@@ -111,6 +111,8 @@ class Placeholder:
     """Mark of a field without a default: the value in place of one that is wrong or missing; see `known_options`."""
 
     value: Any
+    fix: str = ""
+    """The command that sets it, if there is one."""
 
 
 class Option(Model):
@@ -335,11 +337,14 @@ class BmcOptions(Model):
     )
 
 
+_NO_PAYLOAD = dict.fromkeys(PayloadDigests.model_fields, PLACEHOLDER)
+
+
 class Options(MachineOptions, BmcOptions, extra="forbid"):
     """The stack's config."""
 
     phase: Phase = Phase.BOOTSTRAP
-    payload: Annotated[PayloadDigests, Placeholder(dict.fromkeys(PayloadDigests.model_fields, PLACEHOLDER))] = Field(
+    payload: Annotated[PayloadDigests, Placeholder(_NO_PAYLOAD, "`okd-baremetal payload STACK`")] = Field(
         description="By `okd-baremetal payload`: digests of what openshift-install wrote."
     )
     pull_secret: PullSecret = Field(SecretStr(""), description="In place of pullSecret in the install-config.")

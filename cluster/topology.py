@@ -1,4 +1,4 @@
-"""The values of an install-config that decide what a payload contains."""
+"""The values of an install-config that are those of the cluster as a whole."""
 
 import json
 from collections.abc import Mapping
@@ -9,8 +9,7 @@ def topology_of(config: Mapping[str, Any]) -> dict[str, str]:
     """Return these values by path, as JSON.
 
     Args:
-        config: An install-config with its defaults, whatever its platform; keys as in the file. The installer puts
-            one into each payload. Missing values read as empty.
+        config: An install-config with its defaults; keys as in the file.
     """
     pools = {"controlPlane": config.get("controlPlane") or {}, "compute": next(iter(config.get("compute") or []), {})}
     networking = config.get("networking") or {}

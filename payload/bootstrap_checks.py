@@ -1,4 +1,4 @@
-"""Checks of bootstrap.ign: its install-config, its certificates, and that it writes no file of this program."""
+"""Checks of bootstrap.ign: its platform, its certificates, and that it writes no file of this program."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
@@ -11,9 +11,10 @@ from pydantic import Field, ValidationError
 from base.errors import ConfigError, PayloadError
 from base.spec import Model
 from base.yaml_text import parse_yaml, parse_yaml_documents
-from cluster.topology import topology_of
+from payload.origin_checks import CONFIG_MANIFEST
 from payload.pem import Certificates, is_issued_by, names_of
 from payload.reading import (
+    AGAIN,
     GENERATE,
     TAKE,
     IgnitionFile,
@@ -25,7 +26,6 @@ from payload.reading import (
 )
 
 PLATFORM_MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
-CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
 MACHINE_CONFIGS = ("/opt/openshift/manifests/*.y*ml", "/opt/openshift/openshift/*.y*ml")
 TLS = "/opt/openshift/tls"
 ROOT_CA = f"{TLS}/root-ca.crt"
@@ -96,27 +96,6 @@ def check_platform(where: Path, config: IgnitionFile, status: InfrastructureStat
             raise other_cluster(where, host_of(url), wanted)
 
 
-def check_topology(where: Path, config: IgnitionFile, wanted: Mapping[str, str]) -> None:
-    """Check that the payload was made of an install-config with these values. The installer puts it into the payload.
-
-    Raises:
-        PayloadError: A value differs, or the payload's install-config cannot be read.
-    """
-    if not (manifests := config.contents(CONFIG_MANIFEST)):
-        return
-    text = data_of(where, CONFIG_MANIFEST, manifests[CONFIG_MANIFEST])
-    try:
-        actual = topology_of(parse_yaml(parse_yaml(text)["data"]["install-config"]))
-    except (ConfigError, TypeError, KeyError, AttributeError):
-        what = f"{CONFIG_MANIFEST} in it has no readable install-config"
-        raise PayloadError(what, where=str(where), fix=TAKE) from None
-    if differing := [
-        f"{path} {actual[path]}, not {value}" for path, value in wanted.items() if actual[path] != value
-    ]:
-        what = f"made from another install-config: {'; '.join(differing)}"
-        raise PayloadError(what, where=str(where), fix=GENERATE)
-
-
 def check_paths(where: Path, config: IgnitionFile, own_paths: Collection[str]) -> None:
     """Check that no file or unit of the payload, or of a MachineConfig in it, has the path of a file of this program.
 
@@ -159,8 +138,8 @@ def check_validity(where: Path, certificates: Mapping[str, Certificates], now: d
     path, ends = min(_times(certificates, lambda certificate: certificate.not_valid_after_utc), key=itemgetter(1))
     if ends < now:
         what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
-        again = "generate the payload again, as in docs/how-to/generate-the-payload.md"
-        fix = f"{again}; if nodes of this one run already, keep it and set phase production, which does not read it"
+        again = f"generate the payload again, if no node of this one runs: {AGAIN}"
+        fix = f"{again}; else keep it, and set phase production, which does not read it"
         raise PayloadError(what, where=str(where), fix=fix)
     path, begins = max(_times(certificates, lambda certificate: certificate.not_valid_before_utc), key=itemgetter(1))
     if begins > now:

@@ -12,11 +12,11 @@ from payload.bootstrap_checks import (
     check_paths,
     check_platform,
     check_target,
-    check_topology,
     check_validity,
     read_certificates,
     read_status,
 )
+from payload.origin_checks import check_install_config, check_release
 from payload.pem import Certificates
 from payload.reading import (
     CONFIG_PORT,
@@ -40,10 +40,12 @@ class Expected:
 
     domain: str
     """The cluster's, for example `okd.example.com`."""
-    topology: Mapping[str, str]
-    """Values of its install-config; see `topology_of`."""
+    values: Mapping[str, str]
+    """The values of its install-config; see `payload_values`. Empty: unknown."""
     paths: Collection[str]
     """The paths of all files that this program writes on the machines."""
+    release: str = ""
+    """The release image, by digest, whose images this program's services run. Empty: no release."""
 
 
 def read_bootstrap(stack: str, sha256: str, now: datetime) -> bytes:
@@ -80,7 +82,8 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
         collect_fault(check_target, where, config)
         if status := collect_fault(read_status, where, config):
             collect_fault(check_platform, where, config, status, expected.domain)
-        collect_fault(check_topology, where, config, expected.topology)
+        collect_fault(check_install_config, where, config, expected.values)
+        collect_fault(check_release, where, config, expected.release)
         collect_fault(check_paths, where, config, expected.paths)
         certificates = collect_fault(read_certificates, where, config)
         root = collect_fault(check_validity, where, certificates, now) if certificates else None

@@ -19,7 +19,9 @@ from base.spec import Model
 from payload.pem import Certificates, certificates_of, pem_of
 
 TAKE = "take the file that openshift-install wrote"
-GENERATE = "generate it with `okd-baremetal payload STACK`, from this stack's install-config.yaml"
+AGAIN = "`pulumi config rm payload`, then `okd-baremetal payload STACK`"
+"""The commands that generate another payload: without the first, the second is refused."""
+GENERATE = f"generate it from this stack's install-config.yaml: {AGAIN}"
 CONFIG_PORT = 22623
 """Port of the config server, from which a machine fetches its Ignition on first boot."""
 UNITS = "/etc/systemd/system"

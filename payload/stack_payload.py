@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 
 from base.errors import Fault, PayloadError
 from cluster.options import PayloadDigests, Phase
+from cluster.payload_values import PULL_SECRET, pull_secret_value
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import Kubeconfig, check_kubeconfig, needed, read_kubeconfig
 from payload.reading import payload_folder, read_payload
@@ -73,7 +74,12 @@ class StackPayload:
     @classmethod
     def of(cls, plan: "ClusterPlan", stack: str, paths: Iterable[str]) -> Self:
         """Return the payload of a plan's stack; `paths` are those of all files that this program writes."""
-        options, expected = plan.options, Expected(plan.domain, plan.topology, tuple(paths))
+        options, values = plan.options, dict(plan.payload_values)
+        if secret := options.pull_secret.get_secret_value():
+            values = {path: value for path, value in values.items() if path != PULL_SECRET} | pull_secret_value(
+                secret
+            )
+        expected = Expected(plan.domain, values, tuple(paths), options.images.release)
         return cls(stack, options.payload, options.phase, expected, options.wait == "install")
 
     def faults(self, files: PayloadFiles) -> list[Fault]:

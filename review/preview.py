@@ -12,6 +12,7 @@ from base.spec import SECRET_OUTPUT, Outs, Spec, marked, secret_inputs, state_na
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.host_provisioning.model import HostProvisioningSpec
+from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.model import VipHandoffOuts
 
 SECRET = "[secret]"  # noqa: S105  (what the engine prints in place of a secret)
@@ -19,8 +20,9 @@ SIGNATURE = "4dabf18193072939515e22adb298388d"
 """The key by which the engine marks a secret that is not masked."""
 UNKNOWN = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """The engine's mark of a value that a preview cannot know."""
+SPECS = (BmcHostSpec, BootstrapVmSpec, HostProvisioningSpec, ProvisionerPreflightSpec)
 SECRETS = {
-    *(name for spec in (BmcHostSpec, BootstrapVmSpec, HostProvisioningSpec) for name in secret_inputs(spec)),
+    *(name for spec in SPECS for name in secret_inputs(spec)),
     *marked(VipHandoffOuts, SECRET_OUTPUT),
 }
 """Values of resources that are secret as a whole; none of them is taken from a preview, whatever it holds.

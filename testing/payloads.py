@@ -15,6 +15,9 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
 from assets.ignition import Config, File, Resource, Unit
+from base.yaml_text import yaml_of
+from cluster.install_config import InstallConfig, read
+from testing import plans
 
 DOMAIN = "okd.lab.test"
 MADE = datetime(2026, 11, 20, 14, 3, tzinfo=UTC)
@@ -23,12 +26,8 @@ TEN_YEARS = timedelta(days=3650)
 TLS = "/opt/openshift/tls"
 MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
 CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
-NETWORKING = {
-    "networkType": "OVNKubernetes",
-    "machineNetwork": [{"cidr": "192.168.111.0/24"}],
-    "clusterNetwork": [{"cidr": "10.128.0.0/14", "hostPrefix": 23}],
-    "serviceNetwork": ["172.30.0.0/16"],
-}
+RELEASE_FILE = "/usr/local/bin/release-image-download.sh"
+PULL_SECRET_FILE = "/root/.docker/config.json"
 
 Files = dict[str, Any]
 """Parsed Ignition configs by name: `bootstrap`, `master`, `worker`."""
@@ -74,19 +73,40 @@ def manifest(platform: str = "None", domain: str = DOMAIN) -> str:
     return f"kind: Infrastructure\nstatus:\n  {urls}\n  platform: x\n  platformStatus:\n    type: {platform}\n"
 
 
-def cluster_config(**changes: Any) -> str:
-    """Return the ConfigMap with the install-config, including defaults, without its pull secret."""
-    pool = {"architecture": "amd64", "hyperthreading": "Enabled", "platform": {}}
-    config = {
-        "apiVersion": "v1",
-        "controlPlane": {**pool, "name": "master", "replicas": 3},
-        "compute": [{**pool, "name": "worker", "replicas": 2}],
-        "networking": NETWORKING,
-        "platform": {"none": {}},
-        "pullSecret": "",
+def config_of(change: Callable[[dict[str, Any]], object] = lambda config: None) -> InstallConfig:
+    """Return the rehearsal's install-config, with all defaults, after a valid change."""
+    config = plans.install_config()
+    change(config)
+    reading = read(plans.written(config))
+    assert not reading.faults
+    return reading.config
+
+
+def cluster_config(config: InstallConfig) -> str:
+    """Return the ConfigMap `cluster-config-v1` of an install-config, with all defaults and without its pull secret.
+
+    As openshift-install writes it (pkg/asset/manifests/operators_test.go, TestRedactedInstallConfig): an empty
+    `platform` in each pool, an empty `pullSecret`, compute of the control plane's architecture.
+    """
+    left_out = {"api_version", "kind", "platform", "pull_secret"}
+    written = config.model_dump(mode="json", by_alias=True, exclude=left_out, exclude_defaults=True)
+    for pool in (written["controlPlane"], *written["compute"]):
+        pool.update(platform={}, architecture=config.control_plane.architecture)
+    written["metadata"]["creationTimestamp"] = None
+    written |= {"apiVersion": "v1", "platform": {"none": {}}, "pullSecret": ""}
+    metadata = {"name": "cluster-config-v1", "namespace": "kube-system"}
+    data = {"install-config": yaml_of(written)}
+    return yaml_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
+
+
+def origin(config: InstallConfig, release: str = "") -> dict[str, str]:
+    """Return the files of bootstrap.ign that tell what it was made from; see `good`."""
+    release = release or plans.options()["images"]["release"]
+    return {
+        CONFIG_MANIFEST: cluster_config(config),
+        RELEASE_FILE: f"#!/usr/bin/env bash\nRELEASE_IMAGE={release}\n",
+        PULL_SECRET_FILE: config.pull_secret.get_secret_value(),
     }
-    text = yaml.safe_dump({**config, **changes})
-    return yaml.safe_dump({"kind": "ConfigMap", "data": {"install-config": text}})
 
 
 def machine_config(*paths: str, unit: str = "site.service") -> str:
@@ -101,12 +121,17 @@ def pointer(source: str, authority: str) -> str:
     return Config(merge=(Resource(source),), certificate_authorities=(Resource.inline(authority),)).to_json()
 
 
-def good(made: datetime = MADE, domain: str = DOMAIN, beside: str = "") -> Files:
+def good(made: datetime = MADE, config: InstallConfig | None = None, *, release: str = "", beside: str = "") -> Files:
     """Return a payload without faults, parsed.
 
     Args:
+        made: When openshift-install ran.
+        config: The install-config that it is made from. None: the rehearsal's.
+        release: The release image. Empty: that of the rehearsal's stack.
         beside: The PEM of another CA that all three files trust.
     """
+    config = config or config_of()
+    domain = f"{config.metadata.name}.{config.base_domain}"
     root, lb = (certificate(name, made, made + TEN_YEARS) for name in ("root-ca", "kube-apiserver-lb-signer"))
     root += beside
     day = certificate("aggregator-signer", made, made + timedelta(days=1))
@@ -121,7 +146,7 @@ def good(made: datetime = MADE, domain: str = DOMAIN, beside: str = "") -> Files
         "/etc/pki/ca-trust/source/anchors/ca.crt": "",
         f"{TLS}/no-bundle.crt": "",
         MANIFEST: manifest(domain=domain),
-        CONFIG_MANIFEST: cluster_config(),
+        **origin(config, release),
         "/opt/openshift/openshift/99-site.yaml": machine_config("/etc/chrony.conf"),
         f"{TLS}/machine-config-server.crt": issued("root-ca", f"api-int.{domain}", made=made),
         f"{TLS}/kube-apiserver-lb-signer.crt": lb,

@@ -118,8 +118,8 @@ def _intent(written: str) -> Intent:
 @cache
 def _planned(written: str) -> tuple[Intent, object, str]:
     intent = _intent(written)
-    # The plan has the topology only for the payload, and nothing reads the settings of a disabled network.
-    without = intent.changed(topology={})
+    # The plan has these values only for the payload, and nothing reads the settings of a disabled network.
+    without = intent.changed(topology={}, payload_values={})
     if intent.provisioning.mode == DISABLED:
         without = without.changed(provisioning=Provisioning(mode=DISABLED))
     return without, render(intent).folders, payload_config(mapping(written), read(written).config.networking)

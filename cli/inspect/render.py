@@ -19,6 +19,7 @@ from boot_media.keyfiles import keyfiles_of
 from cli.shared.command import Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
 from cluster.options import read_stack_file
+from cluster.payload_values import PULL_SECRET
 from cluster.plan import Intent, Role, load_intent
 from cluster.plan.refusals import missing
 from cluster.plan.sample_values import with_samples
@@ -51,7 +52,10 @@ def render(options: argparse.Namespace) -> int:
     if options.payload is None:
         print("no --payload: no Ignition config is written", file=sys.stderr)
     else:
-        payload = _payload(options.payload, Expected(intent.domain, intent.topology, rendered.paths))
+        # The pull secret may be that of the stack, encrypted.
+        values = {path: value for path, value in intent.payload_values.items() if path != PULL_SECRET}
+        expected = Expected(intent.domain, values, rendered.paths, intent.images.release)
+        payload = _payload(options.payload, expected)
         composed = {path: compose(payload[Path(path).stem], config) for path, config in own.items()}
     if options.check:
         _run_readers(rendered.folders, own, payload, composed)

@@ -1,6 +1,7 @@
 """A stack's options with those that are encrypted, which only Pulumi can read; and how one is written."""
 
 import json
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -28,6 +29,19 @@ def stack_options(stack: str) -> dict[str, Any]:
         for name, option in listed.items()
         if name.startswith(PREFIX)
     }
+
+
+def check_settable(stack: str) -> None:
+    """Check that `set_stack_option` will work, without a change: login, stack, a file that can be written.
+
+    Raises:
+        ConfigError: It would not.
+    """
+    file = stack_file(stack)
+    for path in (file, file.parent):
+        if not os.access(path, os.W_OK):
+            raise ConfigError(Fault(str(path), "cannot be written", "make it writable for this user"))
+    pulumi(stack, "config", "--json")
 
 
 def set_stack_option(stack: str, name: str, value: dict[str, str]) -> None:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from base.errors import HypervisorError
 from cli.start.new_stack import Option
-from cli.start.openshift_install import STREAM_NAMES, Image, Release
+from cli.start.openshift_install import NAME, OVERRIDE, STREAM_NAMES, Image, Release, print_stream
 from cli.start.site_facts import SiteFacts
 from cluster.install_config.platform import DISABLED
 from cluster.options import Bootstrap, Phase
@@ -17,8 +17,7 @@ from cluster.values.architecture import Architecture
 from providers.pulumi.workers import WORKERS
 
 POOL = Bootstrap().pool
-IMAGES, VOLUME = "/var/lib/libvirt/images", "coreos-qemu.qcow2"
-STREAM = "openshift-install coreos print-stream-json | jq '.architectures.{}.artifacts.{}'"
+IMAGES = "/var/lib/libvirt/images"
 
 
 class DnsAnswer(NamedTuple):
@@ -31,29 +30,51 @@ class DnsAnswer(NamedTuple):
     addresses: list[Address]
 
 
-def discover_options(intent: Intent, site: SiteFacts, stack: str, consents: Mapping[str, str]) -> Iterator[Option]:
+class NewStack(NamedTuple):
+    """The stack that gets the options."""
+
+    name: str
+    options: Mapping[str, Any]
+    """Those that it has. An encrypted one is `{"secure": …}`."""
+    consents: Mapping[str, str]
+    """The consents that are known, by host."""
+    os_image_stream: str
+    """That of its install-config; empty: the release's."""
+
+    @property
+    def base_volume(self) -> object:
+        """The base volume that it names, if any."""
+        bootstrap = self.options.get("bootstrap")
+        return bootstrap.get("base_volume") if isinstance(bootstrap, Mapping) else None
+
+    def stream_command(self, architecture: Architecture, artifact: str) -> str:
+        """Return the command that prints an image of CoreOS."""
+        stream = " ".join((NAME, *print_stream(self.os_image_stream)))
+        return f"{stream} | jq '.architectures.{STREAM_NAMES[architecture]}.artifacts.{artifact}'"
+
+
+def discover_options(intent: Intent, site: SiteFacts, stack: NewStack) -> Iterator[Option]:
     """Yield the options of a stack, in the order of its file. One is always known: Pulumi drops an empty section.
 
     Args:
         intent: What its install-config asks for.
         site: Answers what the install-config does not say.
-        stack: Its name.
-        consents: The consents that are known, by host.
+        stack: The stack.
     """
-    release = site.release() or Release()
+    release = site.release(stack.os_image_stream) or Release()
     yield Option(("phase",), Phase.BOOTSTRAP)
     yield from _addresses(intent, site)
-    yield from _base_volume(intent, site, release)
+    yield from _base_volume(intent, site, stack, release)
     for server in intent.servers:
-        command = f"okd-baremetal bmc consent {stack} --write"
-        yield Option(("consent", server.name), consents.get(server.name), "<UUID or serial>", command=command)
+        command = f"okd-baremetal bmc consent {stack.name} --write"
+        yield Option(("consent", server.name), stack.consents.get(server.name), "<UUID or serial>", command=command)
     for name in ("bootstrap", "master", "worker"):
-        yield Option(("payload", name), wanted="<sha256>", command=f"okd-baremetal payload {stack}")
-    image, tool = release.image or None, "openshift-install version"
+        yield Option(("payload", name), wanted="<sha256>", command=f"okd-baremetal payload {stack.name}")
+    image, tool = release.image or None, f"${OVERRIDE}" if release.is_overridden else f"{NAME} version"
     yield Option(("images", "release"), image, "<name>@sha256:<digest>", f"of `{tool}`" if image else "", tool)
     yield _media_address(intent, site)
     for architecture in sorted({*intent.architectures.values()}):
-        yield from _base_iso(architecture, release.isos.get(architecture))
+        yield from _base_iso(architecture, release.isos.get(architecture), stack)
 
 
 def _addresses(intent: Intent, site: SiteFacts) -> Iterator[Option]:
@@ -105,35 +126,49 @@ def _address(intent: Intent, answer: DnsAnswer, others: list[DnsAnswer]) -> Opti
     return Option(path, None, f"[{', '.join(families)}]", comment, "; ".join(commands))
 
 
-def _base_volume(intent: Intent, site: SiteFacts, release: Release) -> Iterator[Option]:
-    """Yield the volume that the bootstrap VM's disk is to be an overlay of, if the pool has only one."""
+def _base_volume(intent: Intent, site: SiteFacts, stack: NewStack, release: Release) -> Iterator[Option]:
+    """Yield the volume that the bootstrap VM's disk is to be an overlay of, and its digest.
+
+    It is the release's, if `_download` has put that into the pool; else the only one in the pool.
+    """
     path, architecture = ("bootstrap", "base_volume"), site.architecture()
     image = release.base_volumes.get(architecture) if architecture else None
+    digest = (
+        [Option(("bootstrap", "base_sha256"), image.sha256, comment="the release's; `up` compares the volume")]
+        if image
+        else []
+    )
+    if stack.base_volume:
+        yield from digest if image and stack.base_volume == _volume(image) else ()
+        return
     try:
         volumes = site.base_volumes(intent.libvirt_uri, POOL)
         what = f"the pool {POOL} has {', '.join(volumes) or 'no qcow2 volume without a backing file'}"
     except HypervisorError as error:
         volumes, what = [], error.fault.what
-    if len(volumes) == 1:
+    if image and _volume(image) in volumes:
+        yield Option(path, _volume(image), comment="the release's CoreOS")
+        yield from digest
+    elif len(volumes) == 1:
         yield Option(path, volumes[0], comment=f"the only one in the pool {POOL}: is it the release's CoreOS?")
-        if image:
-            yield Option(
-                ("bootstrap", "base_sha256"), image.sha256, comment="the release's; `up` compares the volume"
-            )
-        return
-    command = STREAM.format(STREAM_NAMES.get(architecture or Architecture.AMD64), "qemu.formats")
-    if image:
-        command = _download(image)
-    yield Option(path, None, "<qcow2 volume>", what, command)
+        yield from digest
+    else:
+        command = stack.stream_command(architecture or Architecture.AMD64, "qemu.formats")
+        yield Option(path, None, "<qcow2 volume>", what, _download(image) if image else command)
+
+
+def _volume(image: Image) -> str:
+    """Return the name of a release's base volume: a download must not overwrite that of another, which may run."""
+    return f"coreos-{image.sha256[:12]}.qcow2"
 
 
 def _download(image: Image) -> str:
     """Return the commands that put a base volume into the pool, and name it and its digest."""
     unpack = "xz -dc" if image.url.endswith(".xz") else "gzip -dc"
     steps = (
-        f"curl -L {image.url} | {unpack} >{IMAGES}/{VOLUME}",
+        f"curl -fL {image.url} | {unpack} >{IMAGES}/{_volume(image)}",
         f"virsh pool-refresh {POOL}",
-        f"pulumi config set --path bootstrap.base_volume {VOLUME}",
+        f"pulumi config set --path bootstrap.base_volume {_volume(image)}",
         f"pulumi config set --path bootstrap.base_sha256 {image.sha256}",
     )
     return " && ".join(steps)
@@ -149,9 +184,9 @@ def _media_address(intent: Intent, site: SiteFacts) -> Option:
     return Option(path, None, "<address>", f"this machine's, as the BMCs reach it: {addresses}")
 
 
-def _base_iso(architecture: Architecture, image: Image | None) -> Iterator[Option]:
+def _base_iso(architecture: Architecture, image: Image | None, stack: NewStack) -> Iterator[Option]:
     section = tuple(architecture.option.split("."))
-    command = STREAM.format(STREAM_NAMES[architecture], "metal.formats.iso")
+    command = stack.stream_command(architecture, "metal.formats.iso")
     known = {"sha256": image.sha256, "url": image.url} if image else {}
     for key in ("sha256", "url"):
         yield Option((*section, key), known.get(key), f"<{key} of the live ISO>", command=command)

@@ -14,7 +14,7 @@ from cli.inspect.check import check_file, print_verdicts
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cli.shared.stack_options import stack_options
-from cli.start.discovered_options import discover_options
+from cli.start.discovered_options import NewStack, discover_options
 from cli.start.new_stack import HEAD, Option, lacking, left_to_do, stack_text
 from cli.start.site_facts import LocalSite
 from cluster.files import read_text
@@ -65,7 +65,8 @@ def init(options: argparse.Namespace) -> int:
     text = read_text(file) if file.exists() else HEAD.format(stack=stack)
     intent = intent_of(checked.config)
     consents = _consents(source, intent, stack_options(stack) if present else {}) if options.consents else {}
-    discovered = lacking([*discover_options(intent, LocalSite(), stack, consents)], present)
+    new = NewStack(stack, present, consents, checked.config.os_image_stream)
+    discovered = lacking([*discover_options(intent, LocalSite(), new)], present)
     _write(install_config(stack), checked.text, PRIVATE)
     _write(file, stack_text(text, discovered), PUBLIC)
     print("\nLeft to do:")

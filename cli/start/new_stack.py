@@ -14,7 +14,7 @@ config:
 INSTEAD: Mapping[tuple[str, ...], Sequence[tuple[str, ...]]] = {
     ("media", "address"): [("media", "url")],
     ("bootstrap", "base_volume"): [("provisioner", "manage")],
-    ("bootstrap", "base_sha256"): [("provisioner", "manage"), ("bootstrap", "base_volume")],
+    ("bootstrap", "base_sha256"): [("provisioner", "manage")],
     ("images", "release"): [("images", "keepalived"), ("images", "haproxy"), ("images", "coredns")],
     ("media", "base_iso", "url"): [("media", "base_iso", "sha256")],
     ("media", "base_iso_arm64", "url"): [("media", "base_iso_arm64", "sha256")],

@@ -1,34 +1,32 @@
 """`payload`: have openshift-install generate the payload of a stack, and pin it."""
 
 import argparse
-import shutil
-import subprocess
 import sys
-import tempfile
-from collections.abc import Mapping
 from hashlib import sha256
 from pathlib import Path
 
-from base.errors import ConfigError, Fault, one_line
+from base.errors import ConfigError, Fault
 from base.files import PRIVATE, PRIVATE_FOLDER, write_private
 from base.masking import Secrets
 from base.yaml_text import parse_yaml
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
-from cli.shared.stack_options import set_stack_option
-from cli.start.openshift_install import NAME, openshift_install
-from cli.start.payload_config import config_of_payload
-from cluster.options import PayloadDigests, read_stack_file
+from cli.shared.interrupts import unwinding
+from cli.shared.stack_options import check_settable, set_stack_option
+from cli.start.generation import Generation, manifests_in
+from cli.start.openshift_install import NAME, OVERRIDE, Version, openshift_install, version
+from cli.start.payload_config import PayloadConfig, config_of_payload
+from cli.start.payload_folders import put_in_place, working_folder
+from cluster.install_config import InstallConfig
+from cluster.options import PayloadDigests, read_options, read_stack_file
 from payload.kubeconfig import kubeconfig_path
 from payload.reading import payload_folder
 
 FILES = tuple(PayloadDigests.model_fields)
-UMASK = 0o077
-"""The umask of openshift-install, which writes keys and the pull secret."""
 BY_HAND = """\
-umask 077 && mkdir -p {folder}
-okd-baremetal payload-config {config} --stack {stack} >{folder}/install-config.yaml
-openshift-install create ignition-configs --dir {folder}
+umask 077 && mkdir {folder} &&
+okd-baremetal payload-config {config} --stack {stack} >{folder}/install-config.yaml &&
+openshift-install create ignition-configs --dir {folder} &&
 for f in bootstrap master worker; do
   pulumi config set --stack {stack} --path payload.$f "$(sha256sum <{folder}/$f.ign | cut -c 1-64)"
 done"""
@@ -36,99 +34,106 @@ done"""
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
-    parser.add_argument("--manifests", type=Path, metavar="DIR", help="add its *.yaml to the manifests")
+    what = "add its *.yaml, *.yml and *.json to the manifests"
+    parser.add_argument("--manifests", type=Path, metavar="DIR", help=what)
 
 
 def payload(options: argparse.Namespace) -> int:
     """Have openshift-install generate the payload of a stack, and pin it in stacks/Pulumi.STACK.yaml.
 
-    The payload is written into stacks/STACK/payload, which stays openshift-install's own directory. A payload that
-    the stack has pinned is never replaced.
+    The payload is written into stacks/STACK/payload, which stays openshift-install's own directory. Nothing is
+    generated for a stack that pins a payload, or before it is known that Pulumi can pin one. A folder that no stack
+    pins is moved aside, to a name with its time.
     """
     stack, folder = options.stack, payload_folder(options.stack)
-    _refuse_to_replace(folder, read_stack_file(stack_file(stack)).get("payload"), stack_file(stack))
-    text = config_of_payload(install_config(stack), stack)
+    _refuse_pinned(stack)
+    manifests = manifests_in(options.manifests) if options.manifests else []
+    config = config_of_payload(install_config(stack), stack)
     if (tool := openshift_install()) is None:
         print(BY_HAND.format(folder=folder, config=install_config(stack), stack=stack))
         fix = "put it there, or run the lines above where it is"
         raise ConfigError(Fault(NAME, "not on PATH", fix))
+    known = version(tool)
+    _refuse_another_architecture(config.config, known, install_config(stack))
+    _refuse_another_release(stack, known)
+    check_settable(stack)
     try:
-        work = Path(tempfile.mkdtemp(prefix=".payload-", dir=folder.parent))  # mode 0700
-        try:
-            write_private(work / "install-config.yaml", text)
-            _generate(tool, work, options.manifests, _secrets_of(text))
-            digests = _move(work, folder)
-        finally:
-            shutil.rmtree(work, ignore_errors=True)
+        with unwinding(), working_folder(folder) as (work, lock):
+            write_private(work / "install-config.yaml", config.text)
+            Generation(tool, work, lock, _secrets_of(config), install_config(stack)).run(manifests)
+            digests = _finished(work)
+            if aside := put_in_place(work, folder):
+                print(f"{folder} was there, and pinned by no stack: it is {aside} now")
+            _pin(stack, folder, digests)
     except OSError as error:
         fault = Fault(str(error.filename or folder), str(error.strerror), "correct that, and repeat the command")
         raise ConfigError(fault) from None
-    set_stack_option(stack, "payload", digests)
     print(f"{folder}: {', '.join(f'{name}.ign' for name in FILES)}, pinned in {stack_file(stack)}")
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
     print(f"complete the installation within 24 hours: openshift-install wait-for bootstrap-complete --dir {folder}")
     return EXIT_OK
 
 
-def _refuse_to_replace(folder: Path, pinned: object, file: Path) -> None:
-    """Raise a `ConfigError` if the stack's digests name a file that is there."""
-    digests = pinned if isinstance(pinned, Mapping) else {}
-    for name in FILES:
-        path = folder / f"{name}.ign"
-        if path.is_file() and sha256(path.read_bytes()).hexdigest() == digests.get(name):
-            what = f"there already, and pinned in {file}; a second payload has other certificates"
-            fix = f"if no machine runs with it, remove it first: rm -r {folder}"
-            raise ConfigError(Fault(str(path), what, fix))
+def _refuse_pinned(stack: str) -> None:
+    """Raise a `ConfigError` if the stack pins a payload, whether it is here or on another machine."""
+    if not read_options(stack_file(stack)).get("payload"):
+        return
+    folder = payload_folder(stack)
+    here = "" if folder.exists() else f" and {folder} is not here"
+    what = f"pins a payload{here}; a second one has other certificates, with which no machine of the first works"
+    fix = (
+        f"keep {folder}, or put it there from where it was generated; if no machine runs with it, "
+        f"`pulumi config rm payload --stack {stack}`, and repeat: it is moved aside"
+    )
+    raise ConfigError(Fault(str(stack_file(stack)), what, fix))
 
 
-def _generate(tool: Path, work: Path, manifests: Path | None, secrets: Secrets) -> None:
-    """Run openshift-install in `work`, with manifests of the site's own between its two steps."""
-    if manifests is not None:
-        files = sorted(manifests.glob("*.yaml"))
-        if not files:
-            raise ConfigError(Fault("--manifests", f"no *.yaml in {manifests}", "name the folder that has them"))
-        _run(tool, "manifests", work, secrets)
-        # openshift-install takes a folder openshift/ that it finds for the whole one, so not before.
-        for file in files:
-            shutil.copy(file, work / "openshift")
-    _run(tool, "ignition-configs", work, secrets)
+def _refuse_another_architecture(config: InstallConfig, known: Version, file: Path) -> None:
+    """Raise a `ConfigError` if a release of one architecture cannot be installed on all servers."""
+    pools = {"controlPlane": config.control_plane, **{f"compute[{i}]": pool for i, pool in enumerate(config.compute)}}
+    fix = f"put the {NAME} of a release for several architectures on PATH: `{NAME} version` prints multi"
+    only = f"but the release of the {NAME} on PATH is for {known.architecture} only"
+    if faults := [
+        Fault(f"{file}: {name}.architecture", f"{pool.architecture}, {only}", fix)
+        for name, pool in pools.items()
+        if pool.replicas and not known.runs_on(pool.architecture)
+    ]:
+        raise ConfigError(*faults)
 
 
-def _run(tool: Path, what: str, work: Path, secrets: Secrets) -> None:
-    """Run `openshift-install create`, and show what it prints, without the secrets of the install-config.
-
-    Raises:
-        ConfigError: It fails; with its last line.
-    """
-    command = [str(tool), "create", what, "--dir", str(work)]
-    last = ""
-    with subprocess.Popen(  # noqa: S603
-        command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, umask=UMASK
-    ) as started:
-        for line in started.stdout or ():
-            last = one_line(secrets.mask(line.rstrip("\n")))
-            print(last, file=sys.stderr)
-    if started.returncode:
-        fix = "correct what it names in the install-config, and repeat"
-        raise ConfigError(Fault(f"{NAME} create {what}", f"exit code {started.returncode}: {last}", fix))
+def _refuse_another_release(stack: str, known: Version) -> None:
+    """Raise a `ConfigError` if the stack's services are of another release than its payload would be."""
+    images = read_stack_file(stack_file(stack)).get("images") or {}
+    named = images.get("release", "") if isinstance(images, dict) else ""
+    if named and known.image and str(named).rpartition("@")[2] != known.image.rpartition("@")[2]:
+        what = f"{named}, but the payload would be of {known.image}"
+        unset = f"unset {OVERRIDE}" if known.is_overridden else f"put the {NAME} of that release on PATH"
+        fix = f"`pulumi config set --stack {stack} --path images.release {known.image}`, or {unset}"
+        raise ConfigError(Fault(f"{stack_file(stack)}: images.release", what, fix))
 
 
-def _move(work: Path, folder: Path) -> dict[str, str]:
-    """Make openshift-install's directory the payload's folder, private, and return the digests of the payload."""
+def _finished(work: Path) -> dict[str, str]:
+    """Make openshift-install's directory private, and return the digests of the payload."""
     if absent := [name for name in FILES if not (work / f"{name}.ign").is_file()]:
         raise ConfigError(Fault(NAME, f"wrote no {absent[0]}.ign", "use one of 4.16 or newer"))
     for path in work.rglob("*"):
         path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE)
-    if folder.exists():
-        shutil.rmtree(folder)
-    work.rename(folder)
-    return {name: sha256((folder / f"{name}.ign").read_bytes()).hexdigest() for name in FILES}
+    return {name: sha256((work / f"{name}.ign").read_bytes()).hexdigest() for name in FILES}
 
 
-def _secrets_of(config: str) -> Secrets:
+def _pin(stack: str, folder: Path, digests: dict[str, str]) -> None:
+    """Pin the payload; if that fails, say so: it is complete, and in its place."""
+    try:
+        set_stack_option(stack, "payload", digests)
+    except BaseException:
+        print(f"{folder}: generated, but not pinned; a repeated call moves it aside", file=sys.stderr)
+        raise
+
+
+def _secrets_of(config: PayloadConfig) -> Secrets:
     """Return the secrets of an install-config, which openshift-install may print."""
     secrets = Secrets()
-    secrets.learn_document(parse_yaml(config))
+    secrets.learn_document(parse_yaml(config.text))
     return secrets
 
 

@@ -3,19 +3,29 @@
 import argparse
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
 from base.errors import ConfigError, Fault
 from cli.inspect.check import check_file
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, stack_file
 from cli.shared.stack_options import stack_options
-from cluster.install_config import may_be_a_secret
+from cluster.install_config import InstallConfig, may_be_a_secret
 from cluster.install_config.read import mapping
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.known_options import PULL_SECRET
 from cluster.options import read_options
 from cluster.values.pull_secret import FORM, SET, wrong_in
 from payload.payload_config import payload_config as payload_text
+
+
+class PayloadConfig(NamedTuple):
+    """The install-config of platform none."""
+
+    config: InstallConfig
+    """The one that it is made from."""
+    text: str
+    """It holds the pull secret."""
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,12 +42,12 @@ def payload_config(options: argparse.Namespace) -> int:
         what = "standard output is a terminal, but the output holds the pull secret"
         fix = f"run `okd-baremetal payload-config {options.file} > DIR/install-config.yaml`"
         raise ConfigError(Fault("", what, fix))
-    print(config_of_payload(options.file, options.stack), end="")
+    print(config_of_payload(options.file, options.stack).text, end="")
     return EXIT_OK
 
 
-def config_of_payload(file: Path, stack: str | None) -> str:
-    """Return the text of the install-config of platform none.
+def config_of_payload(file: Path, stack: str | None) -> PayloadConfig:
+    """Return the install-config of platform none.
 
     Args:
         file: The install-config.
@@ -56,7 +66,8 @@ def config_of_payload(file: Path, stack: str | None) -> str:
     if faults := [fault for fault in checked.of_its_content if not excused(fault)]:
         raise ConfigError(*(fault.within(str(file)) for fault in faults))
     secrets = {"pullSecret": pull_secret} if pull_secret else {}
-    return payload_text({**mapping(checked.text), **secrets}, checked.config.networking)
+    text = payload_text({**mapping(checked.text), **secrets}, checked.config.networking)
+    return PayloadConfig(checked.config, text)
 
 
 def _pull_secret(stack: str) -> str:

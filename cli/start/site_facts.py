@@ -35,8 +35,8 @@ class SiteFacts(Protocol):
         """Return this machine's architecture, which the bootstrap VM shares."""
         ...
 
-    def release(self) -> Release | None:
-        """Return what openshift-install knows of its release; None if it is not on PATH."""
+    def release(self, os_image_stream: str) -> Release | None:
+        """Return what openshift-install knows of its release, with the images of a stream; None if not on PATH."""
         ...
 
 
@@ -74,6 +74,6 @@ class LocalSite:
         machine = platform.machine()
         return next((architecture for architecture, name in STREAM_NAMES.items() if name == machine), None)
 
-    def release(self) -> Release | None:
+    def release(self, os_image_stream: str) -> Release | None:
         """See `SiteFacts`."""
-        return release()
+        return release(os_image_stream)

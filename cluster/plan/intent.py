@@ -8,6 +8,7 @@ from cluster.install_config.platform import DISABLED, MANAGED, BareMetal, Host, 
 from cluster.install_config.rules.vips import user_managed
 from cluster.install_config.schema import MachinePool
 from cluster.options import MachineOptions
+from cluster.payload_values import payload_values
 from cluster.plan.model import (
     ApiVip,
     BootstrapHost,
@@ -69,6 +70,7 @@ def intent_of(config: InstallConfig) -> Intent:
         },
         bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}", machine_networks),
         topology=topology_of(config.model_dump(mode="json", by_alias=True)),
+        payload_values=payload_values(config),
         runtime=NO_OPTIONS.runtime,
         images=NO_OPTIONS.images,
         media=NO_OPTIONS.media,

@@ -203,7 +203,9 @@ class Intent(Planned):
     """The architecture of the servers of each role that has any."""
     bootstrap: BootstrapHost
     topology: dict[str, str]
-    """The values that decide what a payload contains; see `topology_of`."""
+    """The values that an installed cluster may not change; see `topology_of`."""
+    payload_values: dict[str, str] = Field(repr=False)
+    """The values that the payload must have been made from; see `payload_values`. A proxy's may hold a login."""
     runtime: Runtime
     images: Images
     media: MediaAddress

@@ -17,8 +17,6 @@ from assets.contract import UNITS
 from assets.ignition import SPEC, Config, File, Unit, User, pack
 from assets.services import pull_secret
 from base.files import write_private
-from base.yaml_text import yaml_of
-from cluster.install_config import InstallConfig
 from cluster.plan import Intent, Role
 from cluster.values.role import BOOTSTRAP, MachineRole
 from lab.inventory import Site
@@ -29,7 +27,7 @@ from lab.payload.profile import MachineParts, Profile, stand_in
 from lab.shell import LabError
 from lab.twin import REGISTRY
 from testing.certificates import Authority, Pair
-from testing.payloads import pointer
+from testing.payloads import CONFIG_MANIFEST, cluster_config, pointer
 
 DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s; then the VM takes some seconds to shut down
 
@@ -37,7 +35,6 @@ _CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={SPEC}"
 _PACKED_PATH = "/etc/lab/config/master.ign.gz"
 _PLACEHOLDER = "@PACKED@"
 _MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
-_CLUSTER_CONFIG = "/opt/openshift/manifests/cluster-config.yaml"
 _ROOT_CA = "/opt/openshift/tls/root-ca.crt"
 _ENCAPSULATED = "/etc/ignition-machine-config-encapsulated.json"
 _NODE_IMAGE = (
@@ -130,7 +127,7 @@ def _bootstrap(site: Site, profile: Profile, common: list[File], frame: str, pac
         ignition.file("/etc/lab/config/master.frame", frame),
         ignition.file(_PACKED_PATH, SecretBytes(packed)),
         ignition.file(_MANIFEST, text("infrastructure.yml.j2", plan=site.plan), 0o644),
-        ignition.file(_CLUSTER_CONFIG, _cluster_config(site.config), 0o644),
+        ignition.file(CONFIG_MANIFEST, cluster_config(site.config), 0o644),
         _encapsulated("bootstrap-fips"),
         _pull_secret(site, BOOTSTRAP),
         *_node_image(),
@@ -166,15 +163,6 @@ def _router(profile: Profile, certificate: Pair) -> MachineParts:
         ignition.file("/etc/lab/router.cfg", text("router.cfg.j2", profile=profile), 0o644),
     )
     return MachineParts(files, (unit("lab-router.service"),))
-
-
-def _cluster_config(config: InstallConfig) -> str:
-    """Return the ConfigMap with the cluster's install-config, without secrets."""
-    fields = {"base_domain", "metadata", "control_plane", "compute", "networking", "fips"}
-    text = yaml_of(config.model_dump(mode="json", by_alias=True, include=fields))
-    metadata = {"name": "cluster-config-v1", "namespace": "kube-system"}
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"install-config": text}}
-    return yaml_of(config_map)
 
 
 def _encapsulated(name: str) -> File:

@@ -1,10 +1,11 @@
 """Inputs and outputs of `ProvisionerPreflight`, and the protocol of its probes."""
 
+import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, Self
 
-from pydantic import Field
+from pydantic import Field, SecretStr
 
 from base.spec import Model, Outs, Spec
 from boot_media.disk_image import DiskImage
@@ -29,7 +30,14 @@ class ProvisionerPreflightSpec(Spec):
     domain: str
     """Domain of the cluster."""
     topology: dict[str, str] = Field(default_factory=dict)
-    """The values of install-config that the payload must repeat, by path; see `topology_of`."""
+    """The values of install-config that an installed cluster may not change, by path; see `topology_of`."""
+    payload_values: SecretStr = Field(SecretStr(""), repr=False)
+    """The values that the payload must have been made from, as JSON; see `payload_values`. A proxy may have a login.
+
+    Empty: unknown, in the state of an older release.
+    """
+    release: str = ""
+    """The release image that the payload must install. Empty: any."""
     paths: tuple[str, ...] = ()
     """The paths of all files that this program writes on the machines."""
     libvirt_uri: str
@@ -68,7 +76,8 @@ class ProvisionerPreflightSpec(Spec):
     @property
     def stack_payload(self) -> StackPayload:
         """The payload that the phase reads."""
-        expected = Expected(self.domain, self.topology, self.paths)
+        values = json.loads(self.payload_values.get_secret_value() or "{}")
+        expected = Expected(self.domain, values, self.paths, self.release)
         return StackPayload(self.stack, self.payload, self.phase, expected, self.asks_okd)
 
     @classmethod
@@ -87,7 +96,9 @@ class ProvisionerPreflightSpec(Spec):
             stack=stack,
             payload=payload.digests,
             domain=payload.expected.domain,
-            topology={**payload.expected.topology},
+            topology=plan.topology,
+            payload_values=SecretStr(json.dumps(payload.expected.values)),
+            release=payload.expected.release,
             paths=tuple(payload.expected.paths),
             libvirt_uri=plan.libvirt_uri,
             bridges={key: name for key, name in bridges.items() if name},

@@ -53,6 +53,6 @@ class FakeSite:
         """See `SiteFacts`."""
         return Architecture.AMD64
 
-    def release(self) -> Release | None:
+    def release(self, os_image_stream: str) -> Release | None:
         """See `SiteFacts`."""
-        return release()
+        return release(os_image_stream)

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 import yaml
 from temporalio.client import Client
 
+from cluster.install_config import read
 from fleet import desk
 from fleet.codec import new_key
 from fleet.connection import NAMESPACE
@@ -99,7 +100,8 @@ class Cluster:
 
     def payload(self, fleet: Fleet) -> dict[str, bytes]:
         """Return the files of openshift-install, which trust the API of the fake fleet's servers too."""
-        return payloads.written(payloads.good(datetime.now(UTC), f"{self.name}.lab.test", fleet.ca))
+        config = read(plans.written(self.install_config(fleet))).config
+        return payloads.written(payloads.good(datetime.now(UTC), config, beside=fleet.ca))
 
     def options(self, payload: Mapping[str, bytes]) -> dict[str, Any]:
         """Return the stack's options, which pin its payload."""

@@ -123,3 +123,21 @@ def test_a_stack_is_removed_as_documented_and_keeps_its_options(project: Project
     project.pulumi(*words.split(), "--yes")
     assert project.text == before
     project.pulumi("stack", "init")
+
+
+def test_another_payload_is_generated_as_the_fix_says(project: Project) -> None:
+    """Number 1 of issue 41, with the real Pulumi: it refuses a stack that it does not have, and one with pins."""
+    shutil.copy(plans.INSTALL_CONFIG, project.folder / "mine.yaml")
+    project("init", "prod", "--install-config", "mine.yaml")
+    done = run("payload", "prod", folder=project.folder, **project.env)
+    assert (done.returncode, "pulumi config failed" in done.stderr) == (2, True), done.stderr
+    assert not (project.folder / FOLDER).exists(), "nothing is generated for a stack that Pulumi does not have"
+    project.pulumi("stack", "init")
+    project("payload", "prod")
+    done = run("payload", "prod", folder=project.folder, **project.env)
+    assert (done.returncode, "pins a payload; a second one" in done.stderr) == (2, True), done.stderr
+    project.pulumi("config", "rm", "payload")
+    project("payload", "prod")
+    kubeconfigs = [*(project.folder / FOLDER).parent.glob("*/auth/kubeconfig")]
+    assert len({path.read_text() for path in kubeconfigs}) == 2, "the old keys, and the new ones"
+    assert "okd-baremetal:payload:\n" in project.text

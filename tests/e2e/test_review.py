@@ -246,7 +246,7 @@ CHANGES = {
         in_install_config("baseDomain: ", *DOMAIN),
         {
             BOOTSTRAP: {"ignition_sha256", "ours"},
-            PREFLIGHT: {"domain"},
+            PREFLIGHT: {"domain", "payload_values"},
             NETWORK: {"domain"},
             HANDOFF: {"domain"},
             CONTROL_PLANE: {"api_name", *digests(*MASTERS)},
@@ -272,7 +272,7 @@ CHANGES = {
             "create BmcHost okd-okd-worker-2": set(),
             "create RenderedAsset okd-hosts-okd-worker-2-hostname": set(),
             "create RenderedAsset okd-hosts-okd-worker-2-okd-machine-network.nmconnection": set(),
-            "update ProvisionerPreflight okd-preflight": {'topology["compute.replicas"]'},
+            PREFLIGHT: {'topology["compute.replicas"]', "payload_values"},
             NETWORK: {'ingress.holders["okd-worker-2"]'},
             CONTROL_PLANE: digests(*MASTERS),
             COMPUTE: {

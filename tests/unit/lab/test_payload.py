@@ -98,11 +98,11 @@ def test_bootstrap_has_platform_none(payload: Payload) -> None:
 def test_the_payload_passes_the_programs_checks(payload: Payload) -> None:
     contents = {name: getattr(payload, name).encode() for name in ("bootstrap", "master", "worker")}
     plan = load_site().plan
-    expected = Expected(plan.domain, plan.topology, render(plan).paths)
+    expected = Expected(plan.domain, plan.payload_values, render(plan).paths)
     assert check_payload(Path("payload"), contents, expected, datetime.now(UTC)) == []
-    other = replace(expected, topology={**plan.topology, "compute.replicas": "7"})
+    other = replace(expected, values={**plan.payload_values, "compute[0].replicas": "7"})
     (fault,) = check_payload(Path("payload"), contents, other, datetime.now(UTC))
-    assert fault.what.endswith("made from another install-config: compute.replicas 2, not 7")
+    assert fault.what.endswith("made from another install-config: compute[0].replicas 2, not 7")
 
 
 def test_bootstrap_stays_small(payload: Payload) -> None:

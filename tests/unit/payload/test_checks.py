@@ -14,17 +14,16 @@ import pytest
 from assets.ignition import Resource
 from base.errors import PayloadError
 from payload.checks import Expected, check_payload, read_bootstrap
+from testing import plans
 from testing.payloads import (
     CONFIG_MANIFEST,
     DOMAIN,
     MADE,
     MANIFEST,
-    NETWORKING,
     NOW,
     TLS,
     Files,
     certificate,
-    cluster_config,
     issued,
     machine_config,
     manifest,
@@ -38,19 +37,10 @@ FOLDER = Path("stacks/lab/payload")
 ROOT_CA = f"{TLS}/root-ca.crt"
 EXPECTED = Expected(
     DOMAIN,
-    {
-        "controlPlane.replicas": "3",
-        "compute.replicas": "2",
-        "controlPlane.architecture": '"amd64"',
-        "networking.machineNetwork": '["192.168.111.0/24"]',
-        "networking.clusterNetwork": '[{"cidr": "10.128.0.0/14", "hostPrefix": 23}]',
-        "networking.serviceNetwork": '["172.30.0.0/16"]',
-        "fips": "false",
-    },
+    plans.intent().payload_values,
     ("/etc/okd-baremetal/Corefile", "/etc/systemd/system/okd-coredns.service"),
+    plans.intent(plans.options()).images.release,
 )
-ONE = {"replicas": 1, "architecture": "amd64"}
-ANOTHER = {"machineNetwork": [{"cidr": "10.0.0.0/16"}]}
 LB_SIGNER = "kube-apiserver-lb-signer"
 GENERATE = "`okd-baremetal payload STACK`"
 TAKE = "take the file that openshift-install wrote"
@@ -191,19 +181,6 @@ FAULTS = [
         lambda f: f["bootstrap"]["systemd"]["units"].append({"name": "install-to-disk.service"}),
         "bootstrap.ign: made by `openshift-install create single-node-ignition-config`", "create ignition-configs",
         id="bootstrap-in-place",
-    ),
-    pytest.param(
-        lambda f: put(f, CONFIG_MANIFEST, cluster_config(fips=True, controlPlane=ONE)),
-        "bootstrap.ign: made from another install-config: controlPlane.replicas 1, not 3; fips true, not false. ",
-        GENERATE,
-        id="another-topology",
-    ),
-    pytest.param(
-        lambda f: put(f, CONFIG_MANIFEST, cluster_config(networking=NETWORKING | ANOTHER)),
-        "bootstrap.ign: made from another install-config: "
-        'networking.machineNetwork ["10.0.0.0/16"], not ["192.168.111.0/24"]. ',
-        GENERATE,
-        id="another-machine-network",
     ),
     pytest.param(
         lambda f: put(f, CONFIG_MANIFEST, "data: {}"),

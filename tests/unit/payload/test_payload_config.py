@@ -1,13 +1,17 @@
 """The install-config of platform none: the same cluster, without the settings of platform baremetal."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import pytest
 import yaml
+from pydantic import BaseModel, SecretStr
 
-from cluster.install_config import read
+from base.yaml_text import parse_yaml
+from cluster.install_config import InstallConfig, read
 from cluster.install_config.read import mapping
+from cluster.install_config.schema import Networking
+from cluster.install_config.section import OLD
 from payload.payload_config import payload_config
 from testing import plans
 
@@ -114,3 +118,47 @@ def test_the_pull_secret_is_on_one_line() -> None:
     secret = '{"auths": {"a.registry.test": {"auth": "' + "x" * 400 + '"}, "b.registry.test": {"auth": "y"}}}'
     text = yaml.safe_dump(plans.install_config() | {"pullSecret": secret})
     assert secret in payload_config(mapping(text), read(text).config.networking)
+
+
+TEXTS = (
+    *("7e3", "y", "N", "0o17", "0x1f", "0b1", "017", "1_000", "1.", "-.5", ".inf", ".nan", "1e400", "true", "off"),
+    *("null", "~", "<<", "=", "12:30", "2020-01-01", "+5", "18446744073709551615"),
+    *("- a", "a: b", "a #b", "#a", " a", "a ", "?", "-", "|", ">", "{}", "[]", "%a", "@a", "`a", "!a", "&a", "*a"),
+    *("'", '"', "\\", "a\nb\n", "a\n\n b", "\ta", "\u00e9", "\u2028a", "x\u2029", "\x85a", "\ufeffa"),
+    *("\U0001f600", "\x7f"),
+)  # fmt: skip
+"""Texts that a YAML reader may take for something else."""
+
+
+def filled(annotation: Any, text: str) -> Any:
+    """Return a value of a type of the schema with this text in all its fields of text; None if it has none."""
+    if annotation in (str, SecretStr):
+        return text
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        members = {
+            field.alias or name: filled(field.annotation, text)
+            for name, field in annotation.model_fields.items()
+            if field.json_schema_extra != OLD
+        }
+        return {name: value for name, value in members.items() if value is not None} or None
+    origin, parts = get_origin(annotation), get_args(annotation)
+    if origin is tuple:
+        value = filled(parts[0], text)
+        return None if value is None else [value]
+    if origin is dict:
+        return {text: text}
+    values = (filled(part, text) for part in parts)
+    return next((value for value in values if value is not None), None)
+
+
+@pytest.mark.parametrize("text", TEXTS, ids=ascii)
+def test_each_text_is_the_same_text_for_go(text: str) -> None:
+    """name-7e3, name-y, name-0o17, over all fields; read back by Go's rules (`base/yaml_scalars.py`)."""
+    config = filled(InstallConfig, text)
+    networking = Networking.model_validate(config["networking"], by_alias=True)
+    written = parse_yaml(payload_config(config, networking))
+    for pool in (config["controlPlane"], config["arbiter"], *config["compute"]):
+        del pool["platform"]
+    config["compute"][0]["architecture"] = config["controlPlane"]["architecture"]
+    assert written == config | {"platform": {"none": {}}}
+    assert {"sshKey", "metadata", "proxy", "pullSecret", "additionalTrustBundle", "osImageStream"} <= written.keys()

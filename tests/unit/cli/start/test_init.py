@@ -68,6 +68,8 @@ config:
   okd-baremetal:images: {release: {secure: cipher}}
 """
 STREAM = "openshift-install coreos print-stream-json | jq '.architectures.x86_64.artifacts"
+DOWNLOADED = f"coreos-{openshift_install.QCOW2[:12]}.qcow2"
+"""The base volume that `init` tells to download: no file of another release has its name."""
 
 
 class NewStack:
@@ -276,13 +278,58 @@ def test_a_base_volume_is_named_only_where_there_is_one(new: NewStack, volumes: 
     new.site.volumes = volumes
     done = new.init(has_tool=True)
     command = (
-        f"curl -L {openshift_install.MIRROR}/scos-qemu.x86_64.qcow2.gz | gzip -dc "
-        ">/var/lib/libvirt/images/coreos-qemu.qcow2 && virsh pool-refresh default && "
-        "pulumi config set --path bootstrap.base_volume coreos-qemu.qcow2 && "
+        f"curl -fL {openshift_install.MIRROR}/scos-qemu.x86_64.qcow2.gz | gzip -dc "
+        f">/var/lib/libvirt/images/{DOWNLOADED} && virsh pool-refresh default && "
+        f"pulumi config set --path bootstrap.base_volume {DOWNLOADED} && "
         f"pulumi config set --path bootstrap.base_sha256 {openshift_install.QCOW2}"
     )
     assert f"\nbootstrap.base_volume: {command} # {comment}\n" in done.stdout
     assert [*new.options["bootstrap"]] == ["address"]
+
+
+def test_the_volume_that_it_told_to_download_is_found_beside_others(new: NewStack) -> None:
+    new.site.volumes = ["a.qcow2", DOWNLOADED]
+    assert new.init(has_tool=True).returncode == 0
+    assert new.options["bootstrap"] == {
+        "address": ["192.168.111.20"],
+        "base_volume": DOWNLOADED,
+        "base_sha256": openshift_install.QCOW2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("volume", "digest"), [(DOWNLOADED, openshift_install.QCOW2), ("mine.qcow2", None)], ids=["told", "own"]
+)
+def test_a_volume_that_is_named_gets_the_digest_if_it_is_the_releases(
+    new: NewStack, volume: str, digest: str | None
+) -> None:
+    new.init()
+    (new.folder / STACK).write_text(f"config:\n  okd-baremetal:bootstrap: {{base_volume: {volume}}}\n")
+    new.site.volumes = ["mine.qcow2", DOWNLOADED]
+    assert new.init(has_tool=True).returncode == 0
+    assert new.options["bootstrap"]["base_volume"] == volume
+    assert new.options["bootstrap"].get("base_sha256") == digest
+
+
+def test_the_images_are_those_of_the_os_image_stream(new: NewStack) -> None:
+    def change(config: dict[str, Any]) -> None:
+        config["osImageStream"] = "rhel-10"
+
+    assert new.init(change, has_tool=True).returncode == 0
+    assert new.options["media"]["base_iso"]["url"] == f"{openshift_install.MIRROR}/rhel-10/scos-live-iso.x86_64.iso"
+
+
+def test_the_command_for_images_names_the_os_image_stream(new: NewStack) -> None:
+    new.site.volumes = []
+    done = new.init(lambda config: config.update(osImageStream="rhel-10"))
+    assert done.stdout.count(STREAM.replace("json |", "json --stream rhel-10 |")) == 2, "ISO and qcow2"
+
+
+def test_the_release_that_the_environment_names_is_written(new: NewStack, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = f"registry.lab.test/okd@sha256:{'6f' * 32}"
+    monkeypatch.setenv("OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE", other)
+    assert new.init(has_tool=True).returncode == 0
+    assert new.line("release:") == f'release: "{other}" # of `$OPENSHIFT_INSTALL_RELEASE_IMAGE_OVERRIDE`'
 
 
 def test_a_cluster_of_arm64_needs_only_the_iso_of_arm64(new: NewStack) -> None:

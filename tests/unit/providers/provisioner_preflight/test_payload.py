@@ -2,13 +2,19 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 
 from base.errors import PayloadError
+from base.spec import secret_inputs
+from boot_media.keyfiles import keyfiles_of
+from cluster.plan import load_plan
 from payload.kubeconfig import INSIDE, Kubeconfig
-from testing import payloads
+from providers.provisioner_preflight.model import ProvisionerPreflightSpec
+from testing import payloads, plans
 from testing.certificates import authority
 from testing.fakes.provisioner import result_of
 from testing.kubeconfigs import kubeconfig
@@ -36,6 +42,50 @@ def test_production_reads_only_the_pointers() -> None:
     later = payloads.NOW + timedelta(days=300)
     assert result_of({"phase": "production"}, contents=pointers, time=later).lines() == []
     assert len(result_of({"phase": "production"}, contents={}).faults) == 2
+
+
+ANOTHER = "made from another install-config"
+RELEASE = plans.options()["images"]["release"]
+OTHER_RELEASE = f"registry.lab.test/other@sha256:{'6f' * 32}"
+OTHER_SECRET = '{"auths": {"other.example.com": {"auth": "c2VjcmV0Om90aGVy"}}}'
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        pytest.param({}, [], id="the-stacks-own"),
+        pytest.param({"pull_secret": OTHER_SECRET}, [f"{ANOTHER}: another pullSecret"], id="login"),
+        pytest.param(
+            {"images": {"release": OTHER_RELEASE}},
+            [f"it installs the release {RELEASE}, but images.release is {OTHER_RELEASE}"],
+            id="release",
+        ),
+        pytest.param({"images": {"keepalived": "a", "haproxy": "b", "coredns": "c"}}, [], id="no-release"),
+    ],
+)  # fmt: skip
+def test_the_payload_is_compared_with_what_the_stack_would_make(options: dict[str, Any], what: list[str]) -> None:
+    spec = ProvisionerPreflightSpec.of(plans.plan(**options), "prod", [])
+    faults = result_of({"payload_values": spec.payload_values, "release": spec.release}).faults
+    assert [fault.what for fault in faults] == what
+
+
+def test_an_edited_install_config_is_found_by_its_field(tmp_path: Path) -> None:
+    config = plans.install_config()
+    config["proxy"] = {"httpProxy": "http://user:hunter22@192.0.2.9:3128"}
+    (tmp_path / "edited.yaml").write_text(plans.written(config))
+    plan = load_plan(tmp_path / "edited.yaml", plans.options(), keyfiles_of)
+    spec = ProvisionerPreflightSpec.of(plan, "prod", [])
+    (fault,) = result_of({"payload_values": spec.payload_values}).faults
+    assert fault.what == "made from another install-config: another proxy.httpProxy"
+    assert "hunter22" not in repr(spec)
+
+
+def test_in_production_an_edit_of_the_install_config_is_no_fault() -> None:
+    spec = ProvisionerPreflightSpec.of(plans.plan(phase="production", pull_secret=OTHER_SECRET), "prod", [])
+    pointers = payloads.payload(lambda files: files.pop("bootstrap"))
+    props = {"phase": "production", "payload_values": spec.payload_values}
+    assert result_of(props, contents=pointers).lines() == []
+    assert "payload_values" in secret_inputs(ProvisionerPreflightSpec), "a proxy may have a login"
 
 
 class TestKubeconfig:

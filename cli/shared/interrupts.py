@@ -1,0 +1,43 @@
+"""Signals that end a command: what it has open is closed first, and its children end."""
+
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
+
+
+class _InterruptedError(BaseException):
+    """A signal has come. No handler of errors may stop it on its way out."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(number)
+
+
+@contextmanager
+def unwinding() -> Iterator[None]:
+    """Have a signal raise at the line that is running, so that each `finally` runs; then end by that signal."""
+
+    def interrupt(number: int, _: object) -> None:
+        for each in SIGNALS:  # a second one would interrupt the clean-up
+            signal.signal(each, signal.SIG_IGN)
+        raise _InterruptedError(number)
+
+    # nohup has SIGHUP ignored, and that stays.
+    before = {number: handler for number in SIGNALS if (handler := signal.getsignal(number)) != signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, interrupt)
+    try:
+        yield
+    except _InterruptedError as interrupted:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        signal.signal(interrupted.number, signal.SIG_DFL)
+        os.kill(os.getpid(), interrupted.number)
+        raise
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
