@@ -12,10 +12,12 @@ FIREWALLS = ("ufw", "docker.io")
 """Packages of the firewalls that the page names; they are off until a test switches them on."""
 
 _SUITE = "bookworm"
+# Its mounts and processes end with it, also where it is killed.
+_PRIVATE = ("--mount", "--propagation", "private", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 def debian_root() -> Path:
-    """Return the folder of a bare Debian 12 with the page's packages, built where it is missing (70 s on two cores).
+    """Return the folder of a bare Debian 12 with the page's packages, built where it is missing (67 s of CPU).
 
     Raises:
         LabError: It cannot be built: mmdebstrap or the page's command failed.
@@ -30,13 +32,19 @@ def debian_root() -> Path:
         # Its layers lie on an overlay here, over which it cannot lay another one.
         'echo \'{"storage-driver": "vfs"}\' >$1/etc/docker/daemon.json',
     )
-    options = ["--variant=important", "--mode=root", '--aptopt=Acquire::Languages "none"']
+    options = [
+        "--variant=important",
+        "--mode=root",
+        "--dpkgopt=force-unsafe-io",
+        '--aptopt=Acquire::Languages "none"',
+    ]
     options += [f"--customize-hook={hook}" for hook in hooks]
     target = cache_dir() / "debian" / content_hash(_SUITE, *options)
     with folder_locked(target.parent):
         if not target.is_dir():
             with scratch(beside=target) as work:
-                run("mmdebstrap", *options, _SUITE, work / "root", env={"DEBIAN_FRONTEND": "noninteractive"})
+                command = ("unshare", *_PRIVATE, "mmdebstrap", *options, _SUITE, work / "root")
+                run(*command, env={"DEBIAN_FRONTEND": "noninteractive"})
                 (work / "root").rename(target)
             prune(target.parent.glob("[0-9a-f]*"), keep=1)
     return target
