@@ -43,7 +43,7 @@ def debian_root() -> Path:
     with folder_locked(target.parent):
         if not target.is_dir():
             with scratch(beside=target) as work:
-                command = ("unshare", *_PRIVATE, "mmdebstrap", *options, _SUITE, work / "root")
+                command = ["unshare", *_PRIVATE, "mmdebstrap", *options, _SUITE, str(work / "root")]
                 run(*command, env={"DEBIAN_FRONTEND": "noninteractive"})
                 (work / "root").rename(target)
             prune(target.parent.glob("[0-9a-f]*"), keep=1)

@@ -25,7 +25,7 @@ class Debian:
     def __init__(self, root: Path, folder: Path, cards: Mapping[str, str], bridge: str) -> None:
         unshare = [*MORTAL, "unshare", "--net", "--mount", "--propagation", "private"]
         self._command: list[str | Path] = [*unshare, BOOT, root, folder]
-        self._folder, self._cards, self._bridge = folder, cards, bridge
+        self._cards, self._bridge = cards, bridge
         self._process: subprocess.Popen[str] | None = None
 
     def boot(self) -> None:
