@@ -30,7 +30,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes fleet fleet-rehearsal image bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes provisioner fleet fleet-rehearsal image bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -61,7 +61,7 @@ fmt: setup ## Format the code and sort its imports
 
 # Tests of the wire and the engine wait more than they work: more workers than cores.
 test: _tools check ## check, then all tiers of tests: unit, program, plugin, process, wire, end to end
-	$(PY) -m pytest -q -n 10 -m "not alone and not kubernetes and not fleet" tests
+	$(PY) -m pytest -q -n 10 -m "not alone and not kubernetes and not fleet and not provisioner" tests
 	$(PY) -m pytest -q -n 5 -m alone tests
 
 test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loop
@@ -85,6 +85,11 @@ newcomer: _lab ## From a new folder, by README's commands, to a passed rehearsal
 kubernetes: _lab ## Hand the VIP of a real Kubernetes over, in network namespaces, as root; six minutes to build it once
 	@tools/progress "Kubernetes" $(PY) -m lab.binaries kubernetes
 	$(PY) -m pytest -q -m kubernetes tests/wire
+
+provisioner: setup ## Run the commands of prepare-a-provisioner.md on a bare Debian 12, in namespaces, as root
+	@tools/packages $(wildcard lab/packages.txt)
+	@tools/progress "a bare Debian 12" $(PY) -m lab.debian
+	$(PY) -m pytest -q -m provisioner tests/provisioner
 
 # What the tests need, all at once: one build after the other leaves a core idle.
 _tools:

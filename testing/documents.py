@@ -1,5 +1,6 @@
-"""Tables of the documents, for tests that compare them with the code."""
+"""Tables and commands of the documents, for tests that compare them with the code, or run them."""
 
+import re
 from pathlib import Path
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -17,6 +18,13 @@ def table(document: str, first: str) -> list[dict[str, str]]:
             break
         rows.append(dict(zip(head, _cells(line), strict=True)))
     return rows
+
+
+def commands(document: str, contained: str) -> str:
+    """Return the one block of shell commands in the document that contains a text."""
+    blocks = re.findall(r"^```console\n(.*?)^```$", (DOCS / document).read_text(), re.DOTALL | re.MULTILINE)
+    (block,) = (block for block in blocks if contained in block)
+    return str(block)
 
 
 def _cells(line: str) -> list[str]:

@@ -35,6 +35,12 @@ lock() {
     flock --nonblock 9 || { say "another run builds $1; waiting for it" && flock 9; }
 }
 
+# Exit unless VERSION of PROGRAM, empty if it is missing, is OLDEST or newer. USAGE: need PROGRAM VERSION OLDEST FOR FIX
+need() {
+    printf '%s\n' "$3" "${2:-0}" | sort --check=quiet --version-sort ||
+        die "$1 is ${2:-missing}, wanted $3 or newer to build $4. Fix: $5"
+}
+
 # Print the path of a crate's program in $CACHE; build it if it is missing. With the crate's profile for development the
 # build takes less than half of the time, and the programs take about as long as before (bench/history.md).
 # USAGE: from_crate NAME VERSION [OPTION...]       options of `cargo install`
@@ -42,7 +48,7 @@ from_crate() {
     local name=$1 version=$2 root="$CACHE/$1-$2" && shift 2
     lock "$name"
     if [[ ! -x $root/bin/$name ]]; then
-        command -v cargo >/dev/null || die "Rust's cargo, 1.88 or newer, is needed to build $name $version"
+        need cargo "$(cargo --version 2>/dev/null | cut -d ' ' -f 2)" 1.88 "$name $version" "rustup; Debian 12: apt-get install cargo-web"
         with_progress "$name $version from crates" env CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_STRIP=true \
             cargo install "$name" --version "$version" --locked --profile dev --root "$root" "$@" ||
             die "cargo install failed, see above"

@@ -49,3 +49,30 @@ def test_program_scripts_and_makefile_use_one_cache(cache: dict[str, str], monke
     for command in (of_scripts, of_makefile):
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=True)
         assert done.stdout == f"{cache_dir()}\n"
+
+
+CARGO = "wanted 1.88 or newer to build coreos-installer 0.27.0. Fix: rustup; Debian 12: apt-get install cargo-web"
+GO = "wanted 1.21 or newer to build Pulumi. Fix: go.dev/doc/install; Debian 12: golang-go of bookworm-backports"
+
+
+@pytest.mark.parametrize(
+    ("script", "compiler", "error"),
+    [
+        pytest.param("coreos-installer", {"cargo": "cargo 0.66.0"}, f"cargo is 0.66.0, {CARGO}", id="old-cargo"),
+        pytest.param("coreos-installer", {}, f"cargo is missing, {CARGO}", id="no-cargo"),
+        pytest.param("pulumi-build", {"go": "go1.19.8"}, f"go is 1.19.8, {GO}", id="old-go"),
+        pytest.param("pulumi-build", {}, f"go is missing, {GO}", id="no-go"),
+    ],
+)
+def test_a_compiler_that_cannot_build_is_named_with_one_that_can(
+    script: str, compiler: dict[str, str], error: str, tmp_path: Path
+) -> None:
+    for name in (*COMMANDS, "cut", "sort"):
+        (tmp_path / name).symlink_to(shutil.which(name) or "")
+    for name, version in compiler.items():
+        (tmp_path / name).write_text(f"#!{tmp_path / 'bash'}\necho {version}\n")
+        (tmp_path / name).chmod(0o755)
+    command = [str(tmp_path / "bash"), str(ROOT / "tools" / script), "1.0.0", str(tmp_path / "out")]
+    env = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, f"{script}: {error}\n")
