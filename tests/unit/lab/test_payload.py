@@ -17,9 +17,10 @@ from lab.inventory import load_site
 from lab.payload import Payload, make_kubernetes_payload, make_payload, write_payload
 from lab.payload.tls import TLS
 from lab.shell import LabError
-from payload.bootstrap_checks import CONFIG_MANIFEST, PLATFORM_MANIFEST, ROOT_CA
+from payload.bootstrap_checks import PLATFORM_MANIFEST, ROOT_CA
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import check_kubeconfig, read_kubeconfig
+from payload.origin_checks import CONFIG_MANIFEST
 from testing.ignition_configs import configs, content
 from testing.ignition_validate import validate
 
