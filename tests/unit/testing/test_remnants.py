@@ -69,9 +69,7 @@ def left(done: pytest.RunResult) -> list[str]:
 
 @needs_root
 @pytest.mark.parametrize("workers", [(), ("-n", "1")], ids=["alone", "worker"])
-def test_each_remnant_fails_the_run_names_its_test_and_stays_off_the_machine(
-    run: Run, workers: tuple[str, ...]
-) -> None:
+def test_a_remnant_fails_the_run_and_names_its_test(run: Run, workers: tuple[str, ...]) -> None:
     name = os.uname().nodename
     done = run(*workers, **{test: body for test, (body, _) in REMNANTS.items()})
     assert done.ret == pytest.ExitCode.TESTS_FAILED
