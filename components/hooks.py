@@ -31,7 +31,7 @@ class Hooks:
         self.preflight = ResourceHookBinding(after_create=[passed], after_update=[passed])
         """Of the preflight: what it has checked in this run is not checked again."""
         self.machine = ResourceHookBinding(before_create=[check], before_update=[check])
-        """Of a resource that changes a machine: an earlier run's preflight does not tell how the host is today."""
+        """Of a resource that changes a machine: the host may have changed since an earlier run's preflight."""
         self.base_volume = ResourceHookBinding(before_create=[before], after_create=[after])
         """Of the volume that pulumi-libvirt uploads: its image is fetched and checked, its upload ends in time."""
 

@@ -9,12 +9,11 @@ from base.yaml_text import parse_yaml
 from cluster.install_config import read
 from cluster.payload_values import PULL_SECRET, payload_values, pull_secret_value
 from payload.reading import AGAIN, TAKE, IgnitionFile, data_of
+from payload.release import RELEASE_FILE
 
 CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
 """The ConfigMap `cluster-config-v1`: the install-config with all defaults, without the pull secret."""
 PULL_SECRET_FILE = "/root/.docker/config.json"  # noqa: S105  (a path)
-RELEASE_FILE = "/usr/local/bin/release-image-download.sh"
-"""It pulls the release image (openshift/installer 02ea3f80, data/data/bootstrap)."""
 HIDDEN = frozenset({PULL_SECRET, "proxy.httpProxy", "proxy.httpsProxy"})
 """Values that may hold a login."""
 SHOWN_CHARACTERS = 80

@@ -9,8 +9,8 @@ from payload.reading import stored_file
 
 VERSION_FILE = "/opt/openshift/openshift/openshift-install-manifests.yaml"
 """A ConfigMap with the version of openshift-install (openshift/installer pkg/asset/openshiftinstall)."""
-IMAGE_FILE = "/usr/local/bin/release-image-download.sh"
-"""It names the release image, whose tag has the release (openshift/installer data/data/bootstrap)."""
+RELEASE_FILE = "/usr/local/bin/release-image-download.sh"
+"""It pulls the release image, by its tag or its digest (openshift/installer 02ea3f80, data/data/bootstrap)."""
 _VERSION = re.compile(rb"^\s*version: *[\"']?(v?\d+\.\d+[.\w+-]*)", re.MULTILINE)
 _TAG = re.compile(rb"release[\w./-]*:(\d+\.\d+[.\w-]*)")
 _KNOWN = range(4, 10)
@@ -21,7 +21,7 @@ def payload_release(bootstrap: Path) -> Release | None:
     """Return the release of a payload; None if there is none, or it names no release, for example only a digest."""
     try:
         content = bootstrap.read_bytes()
-        files = [(_VERSION, stored_file(content, VERSION_FILE)), (_TAG, stored_file(content, IMAGE_FILE))]
+        files = [(_VERSION, stored_file(content, VERSION_FILE)), (_TAG, stored_file(content, RELEASE_FILE))]
     except (OSError, PayloadError):
         return None
     versions = [match[1].decode() for pattern, text in files if text for match in pattern.finditer(text)]

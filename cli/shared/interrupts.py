@@ -22,8 +22,8 @@ def unwinding() -> Iterator[None]:
     """Have a signal raise at the line that is running, so that each `finally` runs; then end by that signal."""
 
     def interrupt(number: int, _: object) -> None:
-        for each in SIGNALS:  # a second one would interrupt the clean-up
-            signal.signal(each, signal.SIG_IGN)
+        for later in SIGNALS:  # a second one would interrupt the clean-up
+            signal.signal(later, signal.SIG_IGN)
         raise _InterruptedError(number)
 
     # nohup has SIGHUP ignored, and that stays.

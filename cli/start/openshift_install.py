@@ -36,7 +36,7 @@ class Image:
 
 @dataclass(frozen=True)
 class Version:
-    """The release of which openshift-install makes payloads. A part is empty if it did not tell."""
+    """The release of which openshift-install makes payloads. A part that it does not print is empty."""
 
     image: str = ""
     """The release image of a payload, by its digest."""

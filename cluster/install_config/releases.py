@@ -125,7 +125,7 @@ def of_no_release(config: InstallConfig) -> Iterator[Fault]:
             yield Fault(f"{BARE}.hosts[{index}].bmc.address", what)
             break
     for index, pool in enumerate(config.compute):
-        if pool.architecture == "arm64" != config.control_plane.architecture:
+        if pool.architecture == "arm64" and config.control_plane.architecture != "arm64":
             what = "arm64 beside amd64 needs a release image of several architectures"
             yield Fault(f"compute[{index}].architecture", what)
 

@@ -4,6 +4,7 @@ import re
 from ipaddress import IPv6Address
 from typing import NamedTuple
 
+PORTS = range(1, 65536)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*):")
 _BAD_ESCAPE = re.compile("%(?![0-9A-Fa-f]{2})")

@@ -49,7 +49,6 @@ class Report:
     proofs: list[Proof] = field(default_factory=list)
     seconds: dict[str, float] = field(default_factory=dict)
     started: float = field(default_factory=time.monotonic)
-
     errors: list[str] = field(default_factory=list)
     """Those of the run that failed."""
 

@@ -100,7 +100,7 @@ class OkdInstalledEngine:
         return OkdInstalledOuts(version=self._release, operators=sorted(self._operators))
 
     def router_ca(self) -> str | None:
-        """Return the PEM of the CA that signs the routers' certificates. None: OKD does not tell it."""
+        """Return the PEM of the CA that signs the routers' certificates. None: OKD does not publish it."""
         try:
             found = self.api.get(self.vip, ROUTER_CA, ConfigMap)
         except OSError:

@@ -244,20 +244,20 @@ def _base_isos(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Itera
         if not sha256:
             continue
         path = probe.cached(sha256)
-        if findings := [*_cached(probe, sha256, ISO_URLS[architecture], url, "when a server is installed")]:
+        if findings := [*_cached_iso(probe, sha256, ISO_URLS[architecture], url)]:
             yield from findings
         elif fault := another_architecture(path, probe.architecture(path), architecture):
             yield fault
 
 
-def _cached(probe: ProvisionerProbe, sha256: str, option: str, url: str, when: str) -> Iterator[Finding]:
-    """Check an image of the cache; `when` says when this run fetches a missing one from `url`."""
+def _cached_iso(probe: ProvisionerProbe, sha256: str, option: str, url: str) -> Iterator[Finding]:
+    """Check a base ISO of the cache. A missing one is fetched from `url` when a server is installed."""
     where, path, (parent, _, _) = NAMES[option], probe.cached(sha256), option.rpartition(".")
     try:
         digest = probe.sha256(path)
     except FileNotFoundError:
         if url:
-            yield NotProbed(f"{where}: not in the cache; {option} is fetched {when}")
+            yield NotProbed(f"{where}: not in the cache; {option} is fetched when a server is installed")
         else:
             fix = f"`cp <live ISO> {path}`, or `pulumi config set --path {option} <its URL>`"
             yield Fault(where, f"{path} is missing", fix)

@@ -43,8 +43,8 @@ def _moved_pool(old: ProvisionerPreflightSpec, new: ProvisionerPreflightSpec) ->
     """Yield the changes of a pool that may still be that of a running VM: only a later step of this run ends it."""
     if not (old.manage and new.manage):
         return
-    where_it_was = ("provisioner.pool_path", old.pool_path, new.pool_path), ("bootstrap.pool", old.pool, new.pool)
-    for option, was, now in where_it_was:
+    moved = ("provisioner.pool_path", old.pool_path, new.pool_path), ("bootstrap.pool", old.pool, new.pool)
+    for option, was, now in moved:
         if was and now != was:  # an older state lacks the folder
             what = f"{now}, but pool and base volume were made with {was}, and would be deleted first"
             yield Fault(option, what, f"write {was}; in production, {STOP_USING}, then make them with the new value")

@@ -54,8 +54,6 @@ VOLUME = Volume(path=BASE, format="qcow2", capacity=10 * GIB, allocation=GIB)
 POOL = Pool(active=True, path="/pool", free=32 * GIB + IGNITION_ROOM, volumes={"base.qcow2": VOLUME})
 HOST = HostFacts(version=(9, 0, 0), kvm=True, pool=POOL)
 DOWN = HypervisorError("libvirt is not reachable: no such file", where="qemu:///system", fix="not shown")
-
-
 BASE_IMAGE = DiskImage(QCOW2, GIB, 10 * GIB)
 AT_WORK = Bridge(is_bridge=True, up=True, linked=True)
 

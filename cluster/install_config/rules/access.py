@@ -10,7 +10,7 @@ from cluster.install_config.rules.networks import join_subnet, lists
 from cluster.install_config.schema import ImageContentSource, ImageSource, InstallConfig
 from cluster.values.address import in_any, networks, parse_address, parse_cidr
 from cluster.values.certificates import installer_accepts, is_certificate
-from cluster.values.go_url import parse_go_url
+from cluster.values.go_url import PORTS, parse_go_url
 from cluster.values.image_reference import is_repository, may_be_a_registry
 from cluster.values.pull_secret import FORM, SET, wrong_in
 
@@ -34,7 +34,6 @@ _PEM = re.compile(r"^-----BEGIN ([^\n]*)-----\s*\n(.*?)^-----END \1-----[ \t\r]*
 NO_PULL_SECRET = Fault("pullSecret", "missing", f"write {FORM}; or give it to the stack: `{SET}`")
 """The only fault of a pull secret that the stack's option cures."""
 BUNDLE_POLICIES = ("Proxyonly", "Always")
-PORTS = range(1, 65536)
 PROXY_SCHEMES = {"httpProxy": ("http",), "httpsProxy": ("http", "https")}
 
 _TAG_OR_DIGEST = re.compile(r"/[^/]*[:@][^/]*$")

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from base.errors import Fault, Stricter
 from cluster.install_config.platform import Platform
 from cluster.install_config.schema import FencingCredential, InstallConfig, MachinePool
-from cluster.values.go_url import parse_go_url
+from cluster.values.go_url import PORTS, parse_go_url
 from cluster.values.mac import mac_fault, parse_mac
 
 BAREMETAL = "baremetal"
@@ -19,7 +19,6 @@ MIXED = ("amd64", "arm64")
 FENCED = 2
 """The number of control-plane hosts with which they fence each other."""
 CREDENTIALS = "controlPlane.fencing.credentials"
-PORTS = range(1, 65536)
 
 
 class _WrittenPool(NamedTuple):

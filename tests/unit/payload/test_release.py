@@ -6,7 +6,7 @@ import pytest
 
 from assets.ignition import Config, File, Resource
 from cluster.install_config.releases import Release
-from payload.release import IMAGE_FILE, VERSION_FILE, payload_release
+from payload.release import RELEASE_FILE, VERSION_FILE, payload_release
 
 VERSION = """\
 apiVersion: v1
@@ -20,7 +20,7 @@ IMAGE = 'RELEASE_IMAGE="{}"\n'
 
 
 def bootstrap(folder: Path, version: str = "", image: str = "") -> Path:
-    texts = {VERSION_FILE: version and VERSION.format(version), IMAGE_FILE: image and IMAGE.format(image)}
+    texts = {VERSION_FILE: version and VERSION.format(version), RELEASE_FILE: image and IMAGE.format(image)}
     files = tuple(File(path, Resource.inline(text)) for path, text in texts.items() if text)
     path = folder / "bootstrap.ign"
     path.write_text(Config(files=files).to_json())
