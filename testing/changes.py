@@ -29,7 +29,9 @@ def _others(annotation: Any, value: Any) -> Iterator[Any]:
     origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
     if origin in (Union, UnionType):
         for member in arguments:
-            yield from _others(member, value) if isinstance(value, get_origin(member) or member) else [_any(member)]
+            kind = get_origin(member) or member
+            has_value = value in get_args(member) if kind is Literal else isinstance(value, kind)
+            yield from _others(member, value) if has_value else [_any(member)]
     elif origin is Literal:
         yield from (literal for literal in arguments if literal != value)
     elif origin is tuple:

@@ -224,7 +224,8 @@ def refuse_each_fault(wanted: ProvisionerPreflightSpec, project: Path, report: R
         RehearsalError: The preflight missed a fault, or reported it in other words.
     """
     command, env = site.exec_command([sys.executable, "-m", "lab.rehearsal.preflight", str(project)])
-    answer = run(*command, cwd=ROOT, stdin=wanted.model_dump_json(), env=env)
+    inputs = wanted.model_dump(mode="json") | {"payload_values": wanted.payload_values.get_secret_value()}
+    answer = run(*command, cwd=ROOT, stdin=json.dumps(inputs), env=env)
     for outcome in (Outcome(**fields) for fields in json.loads(answer)):
         for line in outcome.lines:
             say(f"      {line}")

@@ -61,7 +61,8 @@ def props(listener: socket.socket, tmp_path: Path, monkeypatch: pytest.MonkeyPat
         (folder / f"{name}.ign").write_bytes(content)
         digests[name] = hashlib.sha256(content).hexdigest()
     plan = plans.plan(phase="production", payload=digests)
-    wanted = ProvisionerPreflightSpec.of(plan, "lab", ["/etc/hostname"]).model_dump(mode="json")
+    spec = ProvisionerPreflightSpec.of(plan, "lab", ["/etc/hostname"])
+    wanted = spec.model_dump(mode="json") | {"payload_values": spec.payload_values.get_secret_value()}
     here = {"media_address": "127.0.0.1", "media_port": float(listener.getsockname()[1]), "disk_gib": 2.0}
     return {**wanted, **here, "base_iso_url": "https://mirror.example.com/x.iso", "urn": "a::urn::okd-preflight"}
 
