@@ -123,7 +123,6 @@ def test_a_missing_address_names_the_mac_only_where_the_file_does(files: Files, 
         ("qemu+ssh://root@kvm.example.com:2222/system", ["a port"]),
         ("qemu+ssh://root@[2001:db8::1]/system", ["an IPv6 address"]),
         ("qemu+ssh://[2001:db8::1]:2222/system", ["no user", "a port", "an IPv6 address"]),
-        ("qemu+ssh://[2001:db8::1/system", []),
     ],
 )
 def test_pulumi_libvirt_needs_a_plain_uri_over_ssh(files: Files, uri: str, seen: list[str]) -> None:

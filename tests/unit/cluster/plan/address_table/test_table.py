@@ -30,10 +30,10 @@ NO_ADDRESS = re.findall(
     platform.openstack platform.ovirt platform.powervc platform.powervs platform.vsphere
     platform.baremetal.externalBridge platform.baremetal.provisioningNetwork platform.baremetal.provisioningBridge
     platform.baremetal.provisioningNetworkInterface platform.baremetal.loadBalancer platform.baremetal.dnsRecordsType
-    platform.baremetal.bmcVerifyCA platform.baremetal.defaultMachinePlatform
+    platform.baremetal.bmcVerifyCA platform.baremetal.defaultMachinePlatform platform.baremetal.bgpVIPConfig
     platform.baremetal.hosts[].name platform.baremetal.hosts[].role platform.baremetal.hosts[].bootMode
     platform.baremetal.hosts[].rootDeviceHints platform.baremetal.hosts[].bmc.username
-    platform.baremetal.hosts[].bmc.password
+    platform.baremetal.hosts[].bmc.password platform.baremetal.hosts[].bgpPeers[]
     config:consent config:bmc_credentials config:bmc_trust config:bmc_ca config:reinstall config:payload
     config:pull_secret config:runtime config:vrrp config:wait config:network_preflight
     config:bootstrap.pool config:bootstrap.base_volume config:bootstrap.base_sha256
@@ -41,7 +41,7 @@ NO_ADDRESS = re.findall(
     config:provisioner.pool_path config:provisioner.base_image.sha256
     """,
 )
-"""The texts that name no address, MAC or network. `fencing` and other platforms are refused by this release."""
+"""The texts that name no address, MAC or network. `fencing`, BGP and other platforms are refused by this release."""
 NOT_READ = {
     "config:notify_url": "a secret, which no message repeats",
     "config:media.port": "the preflight tries it on this machine",
