@@ -102,12 +102,16 @@ class Cluster:
         return payloads.written(payloads.good(datetime.now(UTC), f"{self.name}.lab.test", fleet.ca))
 
     def options(self, payload: Mapping[str, bytes]) -> dict[str, Any]:
-        """Return the stack's options, which pin its payload."""
-        addresses = plans.options()["node_addresses"]
-        nodes = dict(zip(self.hosts, addresses.values(), strict=True))
+        """Return the stack's options, with addresses of this cluster only, which pin its payload."""
+        bootstrap, *nodes = (f"192.168.111.{120 + 10 * self.number + machine}" for machine in range(len(ROLES) + 1))
         consent = {name: uuid_of(index) for name, index in self.hosts.items()}
         pins = {name: hashlib.sha256(content).hexdigest() for name, content in payload.items()}
-        return plans.options(node_addresses=nodes, consent=consent, payload=pins)
+        return plans.options(
+            bootstrap={**plans.options()["bootstrap"], "address": [bootstrap]},
+            node_addresses={name: [address] for name, address in zip(self.hosts, nodes, strict=True)},
+            consent=consent,
+            payload=pins,
+        )
 
 
 class Sites:
