@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from base.errors import ConfigError, Fault
@@ -10,16 +10,17 @@ from base.shapes import Location, dotted
 from base.yaml_text import compose, parse_yaml
 
 STEP = "  "
-_ANCHOR = re.compile(r"&\S+\s+")
+_ANCHOR = re.compile(r"(?:!\S*\s+)?(&\S+\s+)")
 
 
 def emptied(text: str, *locations: Location) -> str:
     """Return the text with an empty text in place of scalars, also where an alias repeats them.
 
     Raises:
-        ConfigError: The text is not valid YAML, or has no scalar at a location.
+        ConfigError: The text is not valid YAML, or has no scalar at a location, or an alias has its text elsewhere.
     """
     root, places = compose(text), set[tuple[int, int]]()
+    before = _others(text, locations)
     for location in locations:
         node = root
         for part in location:
@@ -30,7 +31,11 @@ def emptied(text: str, *locations: Location) -> str:
     for start, end in sorted(places, reverse=True):
         anchor = _ANCHOR.match(text, start, end)
         line_break = "\n" if text[:end].endswith("\n") else ""  # the end of a block of lines
-        text = f'{text[:start]}{anchor[0] if anchor else ""}""{line_break}{text[end:]}'
+        text = f'{text[:start]}{anchor[1] if anchor else ""}""{line_break}{text[end:]}'
+    after = _others(text, locations)
+    if changed := [location for location in before if after.get(location) != before[location]]:
+        what = "is a secret's text, by an anchor and its alias"
+        raise ConfigError(Fault(dotted(changed[0]), what, "write both texts without anchor and alias"))
     return text
 
 
@@ -66,6 +71,24 @@ def added(text: str, location: Sequence[str], value: Any, comment: str = "", of_
     if node.value:
         return f"{text[:start]}{lines}\n{pad}{text[start:]}"
     return f"{text[:start]}\n{pad}{lines}{text[end:]}"
+
+
+def _others(text: str, locations: Sequence[Location]) -> dict[Location, Any]:
+    """Return the scalars of a text by their locations, without those at some locations."""
+    return {location: value for location, value in _scalars(parse_yaml(text), ()) if location not in locations}
+
+
+def _scalars(value: Any, location: Location) -> Iterator[tuple[Location, Any]]:
+    match value:
+        case dict():
+            members: Any = value.items()
+        case list():
+            members = enumerate(value)
+        case _:
+            yield location, value
+            return
+    for part, member in members:
+        yield from _scalars(member, (*location, part))
 
 
 def _member(node: Any, part: int | str) -> Any:

@@ -9,13 +9,13 @@ from base.yaml_text import parse_yaml
 
 
 def read_text(path: Path) -> str:
-    """Return the content of a text file.
+    """Return the content of a text file, without a byte order mark at its beginning.
 
     Raises:
         ConfigError: The file cannot be read. It has one fault, without the path.
     """
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8-sig")  # with a mark, PyYAML counts one place too few
     except OSError as error:
         raise ConfigError(Fault("", f"cannot be read: {error.strerror}")) from None
     except UnicodeDecodeError as error:

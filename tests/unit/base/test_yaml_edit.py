@@ -24,7 +24,7 @@ m: {<<: [*three]}
 
 
 def test_each_way_to_write_a_scalar_can_be_emptied() -> None:
-    places = [("a",), ("b",), ("c",), ("d",), ("e", "g", 0, "h"), ("l", "k"), ("m", "k")]
+    places = [("a",), ("b",), ("c",), ("d",), ("e", "g", 0, "h"), ("j", "k"), ("l", "k"), ("m", "k")]
     assert (
         emptied(TEXT, *places)
         == """\
@@ -39,6 +39,17 @@ l: {<<: *three}
 m: {<<: [*three]}
 """
     )
+
+
+def test_an_anchor_behind_a_tag_stays_for_its_alias() -> None:
+    assert emptied("a: !!str &one x\nb: *one\n", ("a",), ("b",)) == 'a: &one ""\nb: *one\n'
+
+
+@pytest.mark.parametrize("text", ["a: &one ü\nb: *one\n", "b: &one ü\na: *one\n", "b: {a: &one ü}\na: *one\n"])
+def test_an_alias_of_a_secret_elsewhere_is_refused(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"^b(\.a)?: is a secret's text, by .*\. Fix: write both") as refused:
+        emptied(text, ("a",))
+    assert "ü" not in str(refused.value)
 
 
 @pytest.mark.parametrize("location", [("e",), ("e", "g"), ("none",), ("e", "g", 7), ("a", "b")])

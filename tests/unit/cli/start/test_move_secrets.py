@@ -139,6 +139,24 @@ def test_logins_of_an_anchor_are_moved_for_each_host(stack: Stack) -> None:
     assert {section["bmc"]["password"] for section in bare(yaml.safe_load(stack.text))["hosts"]} == {""}
 
 
+def test_a_byte_order_mark_moves_no_place_of_a_secret(stack: Stack) -> None:
+    (stack.folder / CONFIG).write_text(f"\ufeff{stack.text}")
+    assert stack.move().returncode == 0
+    assert not any(secret in stack.text for secret in SECRETS)
+    assert {section["bmc"]["password"] for section in bare(yaml.safe_load(stack.text))["hosts"]} == {""}
+
+
+def test_a_name_that_is_a_login_by_an_alias_is_refused(stack: Stack) -> None:
+    name = plans.HOSTS[0]
+    text = stack.text.replace(f"name: {name}\n", f"name: &one {name}\n").replace(
+        "username: admin", "username: *one", 1
+    )
+    (stack.folder / CONFIG).write_text(text)
+    done = stack.move()
+    assert (done.returncode, stack.text, stack.calls) == (2, text, [])
+    assert done.stderr.startswith(f"{CONFIG}: platform.baremetal.hosts[0].name: is a secret's text, by an anchor")
+
+
 def test_a_file_that_check_refuses_is_refused_before_anything_is_moved(stack: Stack) -> None:
     before = stack.config(lambda config: config.pop("baseDomain"))
     done = stack.move()
