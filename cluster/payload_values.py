@@ -3,10 +3,12 @@
 import hashlib
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cluster.install_config import InstallConfig
 from cluster.values.address import parse_cidr
+
+if TYPE_CHECKING:
+    from cluster.install_config import InstallConfig
 
 PULL_SECRET = "pullSecret"  # noqa: S105  (a path)
 LEFT_OUT: dict[str, Any] = {
@@ -24,7 +26,7 @@ LEFT_OUT: dict[str, Any] = {
 """The fields that `payload_config` changes or that set nothing. Values of old spellings are in the new ones."""
 
 
-def payload_values(config: InstallConfig) -> dict[str, str]:
+def payload_values(config: "InstallConfig") -> dict[str, str]:
     """Return the values that are set, by path, as JSON. Of the pull secret, it is a digest.
 
     Args:

@@ -7,7 +7,7 @@ import asyncio
 from functools import partial
 
 import pulumi
-from pulumi import ResourceHook, ResourceHookArgs, ResourceHookBinding
+from pulumi import ErrorHook, ErrorHookArgs, ResourceHook, ResourceHookArgs, ResourceHookBinding
 
 from base.progress import Progress, Report
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
@@ -27,18 +27,23 @@ class Hooks:
         # Pulumi shows these names: `before hook "okd-preflight" failed: …`.
         passed, check = ResourceHook(f"{name}-passed", self._passed), ResourceHook(f"{name}-preflight", self._check)
         before = ResourceHook(f"{name}-base-image", self._upload)
-        after = ResourceHook(f"{name}-uploaded", self._uploaded)
+        after, failed = (
+            ResourceHook(f"{name}-uploaded", self._uploaded),
+            ErrorHook(f"{name}-not-uploaded", self._failed),
+        )
         self.preflight = ResourceHookBinding(after_create=[passed], after_update=[passed])
         """Of the preflight: what it has checked in this run is not checked again."""
         self.machine = ResourceHookBinding(before_create=[check], before_update=[check])
         """Of a resource that changes a machine: the host may have changed since an earlier run's preflight."""
-        self.base_volume = ResourceHookBinding(before_create=[before], after_create=[after])
+        self.base_volume = ResourceHookBinding(before_create=[before], after_create=[after], on_error=[failed])
         """Of the volume that pulumi-libvirt uploads: its image is fetched and checked, its upload ends in time."""
 
     async def _passed(self, _: ResourceHookArgs) -> None:
         self._ready = True
 
-    async def _check(self, _: ResourceHookArgs) -> None:
+    async def _check(self, of: ResourceHookArgs) -> None:
+        if _changed(of) <= {"protected"}:
+            return
         async with self._checking:
             if not self._ready:
                 await asyncio.to_thread(checked, self._spec, _reporter(), again=True)
@@ -50,8 +55,21 @@ class Hooks:
         self._limit = asyncio.get_running_loop().call_later(limit_s, partial(_end_upload, of.name, limit_s))
 
     async def _uploaded(self, _: ResourceHookArgs) -> None:
+        self._end_limit()
+
+    async def _failed(self, _: ErrorHookArgs) -> bool:
+        self._end_limit()
+        return False  # Pulumi does not repeat it
+
+    def _end_limit(self) -> None:
         if self._limit:
             self._limit.cancel()
+
+
+def _changed(of: ResourceHookArgs) -> set[str]:
+    """Return the names of the inputs that an update changes; of a creation, all."""
+    new, old = of.new_inputs or {}, of.old_inputs or {}
+    return {name for name in {*new, *old} if new.get(name) != old.get(name)}
 
 
 def _end_upload(volume: str, limit_s: float) -> None:

@@ -6,14 +6,14 @@ from pathlib import Path
 
 from base.errors import ConfigError, PayloadError
 from base.yaml_text import parse_yaml
-from cluster.install_config import read
 from cluster.payload_values import PULL_SECRET, payload_values, pull_secret_value
 from payload.reading import AGAIN, TAKE, IgnitionFile, data_of
-from payload.release import RELEASE_FILE
 
 CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
 """The ConfigMap `cluster-config-v1`: the install-config with all defaults, without the pull secret."""
 PULL_SECRET_FILE = "/root/.docker/config.json"  # noqa: S105  (a path)
+RELEASE_FILE = "/usr/local/bin/release-image-download.sh"
+"""It pulls the release image, by its tag or its digest (openshift/installer 02ea3f80, data/data/bootstrap)."""
 HIDDEN = frozenset({PULL_SECRET, "proxy.httpProxy", "proxy.httpsProxy"})
 """Values that may hold a login."""
 SHOWN_CHARACTERS = 80
@@ -74,6 +74,8 @@ def _values_in(where: Path, config: IgnitionFile) -> dict[str, str]:
 
     A key that this program does not know is the default of a newer openshift-install: a stack cannot have it.
     """
+    from cluster.install_config import read  # noqa: PLC0415  (a provider that checks no payload spares its import)
+
     text = data_of(where, CONFIG_MANIFEST, config.contents(CONFIG_MANIFEST).get(CONFIG_MANIFEST))
     try:
         values = payload_values(read(parse_yaml(text)["data"]["install-config"]).config)

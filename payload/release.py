@@ -5,12 +5,11 @@ from pathlib import Path
 
 from base.errors import PayloadError
 from cluster.install_config.releases import Release
+from payload.origin_checks import RELEASE_FILE
 from payload.reading import stored_file
 
 VERSION_FILE = "/opt/openshift/openshift/openshift-install-manifests.yaml"
 """A ConfigMap with the version of openshift-install (openshift/installer pkg/asset/openshiftinstall)."""
-RELEASE_FILE = "/usr/local/bin/release-image-download.sh"
-"""It pulls the release image, by its tag or its digest (openshift/installer 02ea3f80, data/data/bootstrap)."""
 _VERSION = re.compile(rb"^\s*version: *[\"']?(v?\d+\.\d+[.\w+-]*)", re.MULTILINE)
 _TAG = re.compile(rb"release[\w./-]*:(\d+\.\d+[.\w-]*)")
 _KNOWN = range(4, 10)

@@ -216,7 +216,7 @@ def run(
 
 
 async def _no_callbacks() -> mock.Mock:
-    return mock.Mock(spec=["register_resource_hook"])
+    return mock.Mock(spec=["register_resource_hook", "register_error_hook"])
 
 
 @contextmanager

@@ -148,7 +148,11 @@ def test_a_volume_whose_upload_failed_is_made_anew(bootstrap: Graph) -> None:
 def test_the_image_is_provided_whenever_its_volume_is_made(graphs: dict[str, Graph], phase: str) -> None:
     """N2, D1: in both phases, by hooks, which depend on no input."""
     volume = graphs[phase].resources[VOLUME]
-    assert volume.hooks == {"before_create": ("okd-base-image",), "after_create": ("okd-uploaded",)}
+    assert volume.hooks == {
+        "before_create": ("okd-base-image",),
+        "after_create": ("okd-uploaded",),
+        "on_error": ("okd-not-uploaded",),
+    }
 
 
 def test_the_host_is_checked_before_whatever_changes_a_machine(graphs: dict[str, Graph]) -> None:

@@ -6,7 +6,8 @@ import pytest
 
 from assets.ignition import Config, File, Resource
 from cluster.install_config.releases import Release
-from payload.release import RELEASE_FILE, VERSION_FILE, payload_release
+from payload.origin_checks import RELEASE_FILE
+from payload.release import VERSION_FILE, payload_release
 
 VERSION = """\
 apiVersion: v1

@@ -284,8 +284,8 @@ def test_servers_of_another_architecture_than_the_release_are_refused(stack: Sta
     done = stack.payload()
     assert (done.returncode, done.stderr) == (
         2,
-        "stacks/prod/install-config.yaml: compute[0].architecture: notice: arm64 beside amd64 needs a release image of "
-        "several architectures\n"
+        "stacks/prod/install-config.yaml: compute[0].architecture: notice: arm64 beside amd64 needs a release image "
+        "of several architectures\n"
         "stacks/prod/install-config.yaml: compute[0].architecture: arm64, but the release of the openshift-install "
         "on PATH is for amd64 only. Fix: put the openshift-install of a release for several architectures on PATH: "
         "`openshift-install version` prints multi\n",
