@@ -42,7 +42,7 @@ class Hooks:
         self._ready = True
 
     async def _check(self, of: ResourceHookArgs) -> None:
-        if _changed(of) <= {"protected"}:
+        if await _changed(of) <= {"protected"}:
             return
         async with self._checking:
             if not self._ready:
@@ -66,9 +66,12 @@ class Hooks:
             self._limit.cancel()
 
 
-def _changed(of: ResourceHookArgs) -> set[str]:
+async def _changed(of: ResourceHookArgs) -> set[str]:
     """Return the names of the inputs that an update changes; of a creation, all."""
-    new, old = of.new_inputs or {}, of.old_inputs or {}
+    # Secrets are outputs here.
+    new, old = [
+        await pulumi.Output.from_input(inputs or {}).future() or {} for inputs in (of.new_inputs, of.old_inputs)
+    ]
     return {name for name in {*new, *old} if new.get(name) != old.get(name)}
 
 
