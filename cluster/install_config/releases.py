@@ -13,7 +13,6 @@ from base.errors import Fault
 from base.shapes import Location, dotted
 from cluster.install_config.platform import BARE
 from cluster.install_config.schema import InstallConfig
-from cluster.install_config.walk import values_of
 from cluster.values.bmc_url import UEFI_HTTP
 
 
@@ -131,8 +130,19 @@ def of_no_release(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _named(content: Any) -> Iterator[tuple[Location, Since]]:
-    for value in values_of(InstallConfig, content):
-        path = re.sub(r"\[\d+\]", "[]", dotted(value.at))
-        for what in (path, f"{path}: {value.value}"):
-            if what in _BY_WHAT:
-                yield value.at, _BY_WHAT[what]
+    for since in SINCE:
+        path, _, wanted = since.what.partition(": ")
+        for at, value in _values_at(path.replace("[]", ".[]").split("."), content):
+            if not wanted or value == wanted:
+                yield at, since
+
+
+def _values_at(parts: list[str], value: Any, at: Location = ()) -> Iterator[tuple[Location, Any]]:
+    """Yield the values at a path, of which the part `[]` is each member of a list."""
+    if not parts:
+        yield at, value
+    elif parts[0] == "[]":
+        for index, member in enumerate(value if isinstance(value, list) else ()):
+            yield from _values_at(parts[1:], member, (*at, index))
+    elif isinstance(value, dict) and parts[0] in value:
+        yield from _values_at(parts[1:], value[parts[0]], (*at, parts[0]))

@@ -1,6 +1,7 @@
 """The values of a file, each with the type of the field that takes it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Annotated, Any, NamedTuple, get_args, get_origin
 
 from pydantic import BaseModel
@@ -21,8 +22,7 @@ class Value(NamedTuple):
     @property
     def section(self) -> type[BaseModel] | None:
         """The model of a mapping with known keys; None for every other value."""
-        models = [part for part in _parts(self.annotation) if isinstance(part, type) and issubclass(part, BaseModel)]
-        return models[0] if models and isinstance(self.value, dict) else None
+        return _model(self.annotation) if isinstance(self.value, dict) else None
 
 
 def values_of(annotation: Any, value: Any, at: Location = (), marks: tuple[Any, ...] = ()) -> Iterator[Value]:
@@ -43,7 +43,8 @@ def values_of(annotation: Any, value: Any, at: Location = (), marks: tuple[Any, 
         yield from values_of(inner, value[key], (*at, key), inner_marks)
 
 
-def keys_of(section: type[BaseModel]) -> dict[str, Any]:
+@cache
+def keys_of(section: type[BaseModel]) -> Mapping[str, Any]:
     """Return the fields of a section by their keys in the file."""
     return {field.alias or name: field for name, field in section.model_fields.items()}
 
@@ -54,11 +55,23 @@ def _members(own: Value) -> Iterator[tuple[Any, Any, tuple[Any, ...]]]:
         fields = keys_of(section)
         yield from ((key, fields[key].annotation, tuple(fields[key].metadata)) for key in own.value if key in fields)
         return
-    inner = next((part for part in _parts(own.annotation) if get_origin(part) in (dict, tuple) or part is Any), None)
+    inner = _inner(own.annotation)
     if isinstance(own.value, dict) and (inner is Any or get_origin(inner) is dict):
         yield from ((key, Any if inner is Any else get_args(inner)[1], ()) for key in own.value)
     if isinstance(own.value, list) and (inner is Any or get_origin(inner) is tuple):
         yield from ((index, Any if inner is Any else get_args(inner)[0], ()) for index in range(len(own.value)))
+
+
+@cache
+def _model(annotation: Any) -> type[BaseModel] | None:
+    models = (part for part in _parts(annotation) if isinstance(part, type) and issubclass(part, BaseModel))
+    return next(models, None)
+
+
+@cache
+def _inner(annotation: Any) -> Any:
+    """Return the mapping or list of a union; `Any` if its content has no schema; None if there is none of these."""
+    return next((part for part in _parts(annotation) if get_origin(part) in (dict, tuple) or part is Any), None)
 
 
 def _parts(annotation: Any) -> tuple[Any, ...]:

@@ -1,5 +1,6 @@
 """The parts of a plan."""
 
+from functools import cached_property
 from typing import Any
 
 from pydantic import ConfigDict, Field, SecretStr
@@ -139,7 +140,7 @@ class PlannedHost(Machine):
     """The keyfiles that nmstate makes from it, sorted by name."""
     bmc: PlannedBmc
 
-    @property
+    @cached_property  # the rules read it sixty times
     def network(self) -> NetworkConfig:
         """What `network_config` says; nothing if it is None."""
         return NetworkConfig.of(self.network_config)

@@ -1,6 +1,7 @@
 """Addresses and networks, parsed as by Go's net package, which the installer uses."""
 
 import re
+from functools import lru_cache
 from ipaddress import (
     IPv4Address,
     IPv4Interface,
@@ -29,6 +30,7 @@ def parse_address(text: str) -> Address | None:
     return address
 
 
+@lru_cache(maxsize=1024)  # a file's rules parse each of its networks fifty times
 def parse_cidr(text: str) -> Interface | None:
     """Parse `address/prefix`, and keep the host bits. None: not a CIDR, for example without a prefix."""
     if not re.fullmatch(r"[0-9a-fA-F:.]+/[0-9]{1,3}", text):

@@ -38,13 +38,15 @@ class Session:
 
     @contextmanager
     def running(self) -> Iterator["Session"]:
-        with subprocess.Popen(
-            [*NOBODY, "libvirtd"], env=self.env, cwd=self.folder, stderr=subprocess.DEVNULL
-        ) as daemon:
+        log = self.folder / "libvirtd.log"
+        with (
+            log.open("w") as stderr,
+            subprocess.Popen([*NOBODY, "libvirtd"], env=self.env, cwd=self.folder, stderr=stderr) as daemon,
+        ):
             try:
                 # virsh waits for the daemon itself once its socket is there.
                 while not (self.folder / "libvirt/libvirt-sock").exists():
-                    assert daemon.poll() is None
+                    assert daemon.poll() is None, log.read_text()
                     time.sleep(0.05)
                 yield self
             finally:
