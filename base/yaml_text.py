@@ -1,6 +1,7 @@
 """The one reader and writer of YAML text."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import yaml
@@ -152,7 +153,12 @@ class _Resolver(NamedTuple):
 
     def match(self, text: str) -> bool:
         """Return whether the tag is that of the text."""
-        return self.tag == (_MERGE if text == "<<" else _TAGS[type(scalar(text))])
+        return self.tag == _tag(text)
+
+
+@lru_cache(maxsize=1)  # PyYAML asks all rules about one text
+def _tag(text: str) -> str:
+    return _MERGE if text == "<<" else _TAGS[type(scalar(text))]
 
 
 _RESOLVERS = {None: [(tag, _Resolver(tag)) for tag in (*_TAGS.values(), _MERGE)]}

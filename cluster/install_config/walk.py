@@ -34,13 +34,15 @@ def values_of(annotation: Any, value: Any, at: Location = (), marks: tuple[Any, 
         at: The location of the value.
         marks: The marks of the field that has the value.
     """
-    if get_origin(annotation) is Annotated:
-        annotation, *more = get_args(annotation)
-        marks = (*marks, *more)
-    own = Value(at, annotation, marks, value)
-    yield own
-    for key, inner, inner_marks in _members(own):
-        yield from values_of(inner, value[key], (*at, key), inner_marks)
+    waiting = [Value(at, annotation, marks, value)]
+    while waiting:
+        own = waiting.pop()
+        if get_origin(own.annotation) is Annotated:
+            annotation, *more = get_args(own.annotation)
+            own = own._replace(annotation=annotation, marks=(*own.marks, *more))
+        yield own
+        members = [Value((*own.at, key), inner, more, own.value[key]) for key, inner, more in _members(own)]
+        waiting += reversed(members)
 
 
 @cache

@@ -34,19 +34,20 @@ def conflicts(rows: Iterable[Row], may_coincide: Pairs) -> Iterator[tuple[Row, F
         rows: The networks first: an address is compared with the networks before it.
         may_coincide: The pairs of uses that may have the same value.
     """
-    rivals_of = {use: rivals(use, may_coincide) for use in Use}
-    points: dict[tuple[Use, Hashable], list[Row]] = defaultdict(list)
-    ranges: dict[Use, list[Row]] = defaultdict(list)
+    rivals_of = {use: frozenset(rivals(use, may_coincide)) for use in Use}
+    points: dict[Hashable, list[Row]] = defaultdict(list)
+    ranges: list[Row] = []
     for row in rows:
         earlier = [
             other
-            for use in rivals_of[row.use]
-            for other in (*points[use, row.value], *(each for each in ranges[use] if _touch(row, each)))
-            if other.owner != row.owner and not (row.part and other.part and row.part != other.part)
+            for other in (*points[row.value], *(each for each in ranges if _touch(row, each)))
+            if other.use in rivals_of[row.use]
+            and other.owner != row.owner
+            and not (row.part and other.part and row.part != other.part)
         ]
         if earlier:
             yield row, _fault(row, earlier)
-        (ranges[row.use] if isinstance(row.value, Network) else points[row.use, row.value]).append(row)
+        (ranges if isinstance(row.value, Network) else points[row.value]).append(row)
 
 
 def listed(texts: Iterable[str]) -> str:

@@ -347,5 +347,5 @@ def test_a_bmc_may_be_wrong_for_two_reasons_and_several_places(files: Files) -> 
     )
     assert lines[-1] == (
         f"config: node_addresses.okd-master-1[0]: 192.168.111.5 is already {API}, "
-        f"the address of a BMC ({BARE}.hosts[0].bmc.address), a time server ({BARE}.additionalNTPServers[0]). {EACH}"
+        f"a time server ({BARE}.additionalNTPServers[0]), the address of a BMC ({BARE}.hosts[0].bmc.address). {EACH}"
     )
