@@ -14,13 +14,13 @@ from base.yaml_text import parse_yaml, parse_yaml_documents
 from payload.origin_checks import CONFIG_MANIFEST
 from payload.pem import Certificates, is_issued_by, names_of
 from payload.reading import (
-    AGAIN,
-    GENERATE,
     TAKE,
     IgnitionFile,
+    again,
     certificates_in,
     data_of,
     first_reason,
+    generate_it,
     host_of,
     other_cluster,
 )
@@ -86,11 +86,11 @@ def check_platform(where: Path, config: IgnitionFile, status: InfrastructureStat
     """
     if status.platform.type != "None":
         what = f"generated for platform {status.platform.type}, not for None"
-        raise PayloadError(what, where=str(where), fix=GENERATE)
+        raise PayloadError(what, where=str(where), fix=generate_it(where))
     units = [unit.name for unit in config.systemd.units if unit.name.startswith("ironic")]
     if ironic := [*config.contents(IRONIC_QUADLETS), *units]:
         what = f"brings Ironic ({', '.join(ironic)}), a second owner of the servers"
-        raise PayloadError(what, where=str(where), fix=GENERATE)
+        raise PayloadError(what, where=str(where), fix=generate_it(where))
     for url, wanted in ((status.internal_url, f"api-int.{domain}"), (status.url, f"api.{domain}")):
         if host_of(url) != wanted:
             raise other_cluster(where, host_of(url), wanted)
@@ -138,8 +138,10 @@ def check_validity(where: Path, certificates: Mapping[str, Certificates], now: d
     path, ends = min(_times(certificates, lambda certificate: certificate.not_valid_after_utc), key=itemgetter(1))
     if ends < now:
         what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
-        again = f"generate the payload again, if no node of this one runs: {AGAIN}"
-        fix = f"{again}; else keep it, and set phase production, which does not read it"
+        fix = (
+            f"generate the payload again, if no node of this one runs: {again(where)}; else keep it, and set phase "
+            "production, which does not read it"
+        )
         raise PayloadError(what, where=str(where), fix=fix)
     path, begins = max(_times(certificates, lambda certificate: certificate.not_valid_before_utc), key=itemgetter(1))
     if begins > now:

@@ -7,7 +7,7 @@ from pathlib import Path
 from base.errors import ConfigError, PayloadError
 from base.yaml_text import parse_yaml
 from cluster.payload_values import PULL_SECRET, payload_values, pull_secret_value
-from payload.reading import AGAIN, TAKE, IgnitionFile, data_of
+from payload.reading import TAKE, IgnitionFile, again, data_of
 
 CONFIG_MANIFEST = "/opt/openshift/manifests/cluster-config.yaml"
 """The ConfigMap `cluster-config-v1`: the install-config with all defaults, without the pull secret."""
@@ -42,7 +42,8 @@ def check_install_config(where: Path, config: IgnitionFile, wanted: Mapping[str,
         actual.pop(PULL_SECRET, None)
     if differing := [path for path in sorted({*wanted, *actual}) if wanted.get(path) != actual.get(path)]:
         seen = "; ".join(_difference(path, actual.get(path, "none"), wanted.get(path, "none")) for path in differing)
-        fix = f"write them in install-config.yaml as they were; or, if no machine runs with this payload, {AGAIN}"
+        as_before = "write them in install-config.yaml as they were"
+        fix = f"{as_before}; or, if no machine runs with this payload, {again(where)}"
         raise PayloadError(f"made from another install-config: {seen}", where=str(where), fix=fix)
 
 
@@ -64,7 +65,7 @@ def check_release(where: Path, config: IgnitionFile, wanted: str) -> None:
         what = f"it installs the release {found[1]}, but images.release is {wanted}"
         fix = (
             f"`pulumi config set --path images.release {found[1]}`; or, if no machine runs with this payload, "
-            f"{AGAIN} with that release's openshift-install"
+            f"{again(where)} with that release's openshift-install"
         )
         raise PayloadError(what, where=str(where), fix=fix)
 

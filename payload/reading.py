@@ -19,9 +19,6 @@ from base.spec import Model
 from payload.pem import Certificates, certificates_of, pem_of
 
 TAKE = "take the file that openshift-install wrote"
-AGAIN = "`pulumi config rm payload`, then `okd-baremetal payload STACK`"
-"""The commands that generate another payload: without the first, the second is refused."""
-GENERATE = f"generate it from this stack's install-config.yaml: {AGAIN}"
 CONFIG_PORT = 22623
 """Port of the config server, from which a machine fetches its Ignition on first boot."""
 UNITS = "/etc/systemd/system"
@@ -108,6 +105,17 @@ class IgnitionFile(Model):
 def payload_folder(stack: str) -> Path:
     """Return the folder of a stack's payload, relative to the project."""
     return Path("stacks", stack, "payload")
+
+
+def again(where: Path) -> str:
+    """Return the commands that generate another payload than that of a file: the first lets the second pass."""
+    stack = where.parent.parent.name
+    return f"`pulumi config rm payload --stack {stack}`, then `okd-baremetal payload {stack}`"
+
+
+def generate_it(where: Path) -> str:
+    """Return the fix of a file that is not the payload of its stack."""
+    return f"generate it from this stack's install-config.yaml: {again(where)}"
 
 
 def read_payload(stack: str, name: str, sha256: str) -> bytes:
@@ -221,4 +229,4 @@ def host_of(url: str) -> str:
 def other_cluster(where: Path, named: str, wanted: str) -> PayloadError:
     """Return the error of a file that names other hosts than the plan."""
     what = f"of another cluster: it names {named or 'no host'}, the plan names {wanted}"
-    return PayloadError(what, where=str(where), fix=GENERATE)
+    return PayloadError(what, where=str(where), fix=generate_it(where))

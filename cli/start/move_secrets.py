@@ -28,8 +28,8 @@ class _Secret(NamedTuple):
 def move_secrets(options: argparse.Namespace) -> int:
     """Move the logins and the pull secret of stacks/STACK/install-config.yaml into the stack, encrypted by Pulumi.
 
-    In the file, each becomes an empty text; all else stays. What the stack has already stays there: it counts anyway.
-    A second call, also after a failed one, moves what is left.
+    In the file, each becomes an empty text; all else stays, also the ends of lines. What the stack has already
+    stays there: it counts anyway. A second call, also after a failed one, moves what is left.
     """
     stack, file = options.stack, install_config(options.stack)
     checked = check_file(str(file))
@@ -48,7 +48,8 @@ def move_secrets(options: argparse.Namespace) -> int:
             print(f"{where}: encrypted")
         else:
             print(f"{where}: unchanged")
-    write_private(file, text, file.stat().st_mode & 0o777)
+    ends = "\r\n" if b"\r\n" in file.read_bytes() else "\n"
+    write_private(file, text.replace("\n", ends), file.stat().st_mode & 0o777)
     print(f"{file}: {'without them' if secrets else 'no secret that a stack can have'}")
     return EXIT_OK
 

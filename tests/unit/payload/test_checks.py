@@ -42,7 +42,7 @@ EXPECTED = Expected(
     plans.intent(plans.options()).images.release,
 )
 LB_SIGNER = "kube-apiserver-lb-signer"
-GENERATE = "`okd-baremetal payload STACK`"
+GENERATE = "`pulumi config rm payload --stack lab`, then `okd-baremetal payload lab`"
 TAKE = "take the file that openshift-install wrote"
 AGAIN = "generate the payload again"
 

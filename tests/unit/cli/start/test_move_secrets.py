@@ -146,6 +146,17 @@ def test_a_byte_order_mark_moves_no_place_of_a_secret(stack: Stack) -> None:
     assert {section["bmc"]["password"] for section in bare(yaml.safe_load(stack.text))["hosts"]} == {""}
 
 
+def test_the_ends_of_lines_stay(stack: Stack) -> None:
+    file = stack.folder / CONFIG
+    file.write_bytes(stack.text.replace("\n", "\r\n").encode())
+    before = file.read_bytes().splitlines(keepends=True)
+    assert stack.move().returncode == 0
+    changed = [
+        old for old, new in zip(before, file.read_bytes().splitlines(keepends=True), strict=True) if old != new
+    ]
+    assert {line.strip().partition(b":")[0] for line in changed} == {b"pullSecret", b"username", b"password"}
+
+
 def test_a_name_that_is_a_login_by_an_alias_is_refused(stack: Stack) -> None:
     name = plans.HOSTS[0]
     text = stack.text.replace(f"name: {name}\n", f"name: &one {name}\n").replace(
