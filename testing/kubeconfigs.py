@@ -9,17 +9,18 @@ import yaml
 from testing.certificates import Authority, authority
 
 
-def kubeconfig(client_ca: Authority) -> dict[str, Any]:
+def kubeconfig(client_ca: Authority, domain: str = "okd.lab.test") -> dict[str, Any]:
     """Return one with a client certificate signed by this CA, for an API whose certificate `test-ca` signed."""
+    name = domain.partition(".")[0]
     client = client_ca.issue(["system:admin"])
     user = {"client-certificate-data": _data(client.certificate), "client-key-data": _data(client.key)}
     cluster = {
         "certificate-authority-data": _data(authority("test-ca").pem),
-        "server": "https://api.okd.lab.test:6443",
+        "server": f"https://api.{domain}:6443",
     }
     return {
-        "clusters": [{"name": "okd", "cluster": cluster}],
-        "contexts": [{"name": "admin", "context": {"cluster": "okd", "user": "admin"}}],
+        "clusters": [{"name": name, "cluster": cluster}],
+        "contexts": [{"name": "admin", "context": {"cluster": name, "user": "admin"}}],
         "current-context": "admin",
         "users": [{"name": "admin", "user": user}],
     }

@@ -10,6 +10,7 @@ from pathlib import Path
 from base.yaml_text import parse_yaml
 from cluster.install_config import InstallConfig, read
 from testing import payloads
+from testing.certificates import authority
 from testing.fakes.openshift_install import (
     CONFIG,
     LOG,
@@ -20,7 +21,7 @@ from testing.fakes.openshift_install import (
     RefusedError,
     architecture,
 )
-from testing.kubeconfigs import write_kubeconfig
+from testing.kubeconfigs import kubeconfig, write_kubeconfig
 
 FILE_MODE, FOLDER_MODE = 0o640, 0o750  # pkg/asset/asset.go, PersistToFile
 READ = {"manifests": ("*",), "openshift": ("*.yaml", "*.yml", "*.json")}
@@ -122,7 +123,8 @@ def _write_ignition(folder: Path, config: InstallConfig, release: str, manifests
         payloads.put(files, path, text)
     for name, content in files.items():
         _write(folder / f"{name}.ign", json.dumps(content))
-    write_kubeconfig(folder).parent.chmod(FOLDER_MODE)
+    domain = f"{config.metadata.name}.{config.base_domain}"
+    write_kubeconfig(folder, kubeconfig(authority("test-ca"), domain)).parent.chmod(FOLDER_MODE)
     _write(folder / "auth" / "kubeadmin-password", "aaaaa-bbbbb-ccccc-ddddd")
     _write(folder / "metadata.json", json.dumps({"clusterName": config.metadata.name}))
 
