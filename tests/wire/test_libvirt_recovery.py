@@ -55,7 +55,7 @@ class Session:
 
 @pytest.fixture(scope="module")
 def libvirt() -> Iterator[Session]:
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir="/tmp") as folder:
         os.chown(folder, 65534, 65534)
         with Session(Path(folder)).running() as session:
             yield session

@@ -12,6 +12,8 @@ from testing.namespaces import SBIN, ip, needs_root
 from testing.remnants import FIX
 
 Run = Callable[..., pytest.RunResult]
+SLEEP_S = f"4711.{os.getpid()}"
+"""Of no other run of these tests."""
 HEAD = f"""\
 import pathlib, socket, subprocess
 
@@ -19,12 +21,12 @@ def shell(command):
     subprocess.run(command, shell=True, check=True, env={{"PATH": "{SBIN}"}})
 
 """
-DAEMON = """\
+DAEMON = f"""\
 import pytest, subprocess
 
 @pytest.fixture(scope="session", autouse=True)
 def daemon():
-    with subprocess.Popen(["sleep", "4711"]) as sleeping:
+    with subprocess.Popen(["sleep", "{SLEEP_S}"]) as sleeping:
         yield
         sleeping.kill()
 """
@@ -44,9 +46,10 @@ REMNANTS = {
 }
 """By the name of a test: what it does, and the line about it. Rules are seen once something else has changed, too."""
 FOLDERS = ("/tmp", "/run", "/run/netns", "/dev/shm", "/sys/class/net")  # noqa: S108
-CHILD = "subprocess.Popen(['sleep', '4711'])"
+CHILD = f"subprocess.Popen(['sleep', '{SLEEP_S}'])"
 ORPHAN = (
-    "subprocess.Popen(['sh', '-c', 'setsid sleep 4711 & echo'], env={}, stdout=subprocess.PIPE).stdout.readline()"
+    f"subprocess.Popen(['sh', '-c', 'setsid sleep {SLEEP_S} & echo'], env={{}}, stdout=subprocess.PIPE)"
+    ".stdout.readline()"
 )
 
 
@@ -70,7 +73,9 @@ def left(done: pytest.RunResult) -> list[str]:
 
 def sleeping() -> set[str]:
     """Return the ids of the processes on this machine that are such a remnant."""
-    done = subprocess.run(["pgrep", "--full", "--exact", "sleep 4711"], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["pgrep", "--full", "--exact", f"sleep {SLEEP_S}"], capture_output=True, text=True, check=False
+    )
     return {*done.stdout.split()}
 
 
@@ -125,5 +130,5 @@ def test_a_process_that_a_test_leaves_fails_the_run_and_is_ended(run: Run, worke
     done = run(*workers, one=CHILD, two=ORPHAN, three="pass")
     assert done.ret == pytest.ExitCode.TESTS_FAILED
     done.assert_outcomes(passed=3)
-    assert left(done) == ["process sleep 4711", "process sleep 4711, started by test_it.py::test_one"]
+    assert left(done) == [f"process sleep {SLEEP_S}", f"process sleep {SLEEP_S}, started by test_it.py::test_one"]
     assert sleeping() <= before
