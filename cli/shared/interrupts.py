@@ -2,9 +2,12 @@
 
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
+from typing import Any
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 
@@ -41,3 +44,26 @@ def unwinding() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def child(command: Sequence[str], **popen: Any) -> Iterator["subprocess.Popen[str]"]:
+    """Yield a program that was started, and is killed if a signal ends this one, whenever the signal comes.
+
+    Args:
+        command: The program and its arguments.
+        popen: More arguments of `subprocess.Popen`.
+    """
+    let = partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, SIGNALS)
+    # A signal waits until the child is known: one that came while it is started would leave it behind.
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    try:
+        with subprocess.Popen(command, text=True, preexec_fn=let, **popen) as started:  # noqa: S603, PLW1509  (no threads)
+            try:
+                let()
+                yield started
+            except BaseException:
+                started.kill()
+                raise
+    finally:
+        let()

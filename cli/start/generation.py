@@ -9,6 +9,7 @@ from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
 from base.masking import Secrets
+from cli.shared.interrupts import child
 from cli.start.openshift_install import NAME
 
 UMASK = 0o077
@@ -63,23 +64,11 @@ class Generation:
         """Run `openshift-install create`, and show what it prints, without the secrets of the install-config."""
         command = [str(self._tool), "create", what, "--dir", str(self._work)]
         lines = list[str]()
-        with subprocess.Popen(  # noqa: S603
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            umask=UMASK,
-            pass_fds=[self._lock],
-        ) as started:
-            try:
-                for line in started.stdout or ():
-                    lines.append(one_line(self._secrets.mask(line.rstrip("\n"))))
-                    print(lines[-1], file=sys.stderr)
-            except BaseException:
-                started.kill()
-                raise
+        output = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+        with child(command, **output, errors="replace", umask=UMASK, pass_fds=[self._lock]) as started:
+            for line in started.stdout or ():
+                lines.append(one_line(self._secrets.mask(line.rstrip("\n"))))
+                print(lines[-1], file=sys.stderr)
         if started.returncode:
             raise ConfigError(self._fault(what, started.returncode, lines))
 
