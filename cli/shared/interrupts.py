@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any
 
 SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
@@ -20,19 +19,41 @@ class _InterruptedError(BaseException):
         super().__init__(number)
 
 
+class _Interrupts:
+    """The signals of `unwinding`, which wait while a child is started: one in between would leave it behind."""
+
+    def __init__(self) -> None:
+        self._waits, self._come = False, 0
+
+    def interrupt(self, number: int, _: object) -> None:
+        """Take a signal: raise at the line that is running, or wait."""
+        for later in SIGNALS:  # a second one would interrupt the clean-up
+            signal.signal(later, signal.SIG_IGN)
+        self._come = number
+        if not self._waits:
+            raise _InterruptedError(number)
+
+    def hold(self) -> None:
+        """Have a signal wait until `let`."""
+        self._waits = True
+
+    def let(self) -> None:
+        """Raise for the signal that waits."""
+        self._waits = False
+        if self._come:
+            raise _InterruptedError(self._come)
+
+
+_INTERRUPTS = _Interrupts()
+
+
 @contextmanager
 def unwinding() -> Iterator[None]:
     """Have a signal raise at the line that is running, so that each `finally` runs; then end by that signal."""
-
-    def interrupt(number: int, _: object) -> None:
-        for later in SIGNALS:  # a second one would interrupt the clean-up
-            signal.signal(later, signal.SIG_IGN)
-        raise _InterruptedError(number)
-
     # nohup has SIGHUP ignored, and that stays.
     before = {number: handler for number in SIGNALS if (handler := signal.getsignal(number)) != signal.SIG_IGN}
     for number in before:
-        signal.signal(number, interrupt)
+        signal.signal(number, _INTERRUPTS.interrupt)
     try:
         yield
     except _InterruptedError as interrupted:
@@ -48,22 +69,22 @@ def unwinding() -> Iterator[None]:
 
 @contextmanager
 def child(command: Sequence[str], **popen: Any) -> Iterator["subprocess.Popen[str]"]:
-    """Yield a program that was started, and is killed if a signal ends this one, whenever the signal comes.
+    """Yield a program that was started, and is killed if a signal of `unwinding` ends this one.
 
     Args:
         command: The program and its arguments.
         popen: More arguments of `subprocess.Popen`.
     """
-    let = partial(signal.pthread_sigmask, signal.SIG_UNBLOCK, SIGNALS)
-    # A signal waits until the child is known: one that came while it is started would leave it behind.
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    _INTERRUPTS.hold()
     try:
-        with subprocess.Popen(command, text=True, preexec_fn=let, **popen) as started:  # noqa: S603, PLW1509  (no threads)
-            try:
-                let()
-                yield started
-            except BaseException:
-                started.kill()
-                raise
-    finally:
-        let()
+        started = subprocess.Popen(command, text=True, **popen)  # noqa: S603
+    except BaseException:
+        _INTERRUPTS.let()
+        raise
+    with started:
+        try:
+            _INTERRUPTS.let()
+            yield started
+        except BaseException:
+            started.kill()
+            raise

@@ -9,6 +9,7 @@ from typing import Any
 
 from base.errors import ConfigError, Fault
 from cli.shared.command_line import PROGRAM, stack_file
+from cli.shared.interrupts import child
 from cluster.files import read_text
 from cluster.options import PREFIX, read_stack_file
 
@@ -97,6 +98,7 @@ def run_pulumi(*words: str, given: str = "", folder: Path = Path()) -> subproces
     if command is None:
         fix = f"run `make -C {PROGRAM} setup`, then `. {PROGRAM}/.venv/bin/activate`"
         raise ConfigError(Fault("", "pulumi is not in PATH", fix))
-    return subprocess.run(  # noqa: S603
-        [command, *words, "--non-interactive"], input=given, capture_output=True, text=True, check=False, cwd=folder
-    )
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with child([command, *words, "--non-interactive"], **pipes, cwd=folder) as started:
+        printed, errors = started.communicate(given)
+    return subprocess.CompletedProcess(started.args, started.returncode, printed, errors)

@@ -23,6 +23,11 @@ def texts(lines: list[dict[str, Any]], machine: str, *events: str) -> list[str]:
     return [line["text"] for line in lines if line.get("machine") == machine and line["event"] in events]
 
 
+def noticed(project: Project) -> list[str]:
+    """Return what became of the notices of the first run."""
+    return [line["text"] for line in project.logs()[0] if line["event"] == "notice"]
+
+
 def test_a_run_logs_each_server_without_secrets_and_a_preview_logs_nothing(project: Project, bmc: Emulator) -> None:
     project.pulumi("preview")
     assert project.logs() == []
@@ -63,16 +68,15 @@ def test_a_failed_run_names_its_log_draws_a_report_and_sends_a_notice(project: P
         text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
         (file,) = (project.folder / "program" / "log" / "test").iterdir()
         assert f"log: log/test/{file.name}\n" in text
-        eventually(lambda: hook.notices != [])
+        eventually(lambda: noticed(project) != [])
+    assert hook.notices, noticed(project)
     (notice,) = hook.notices
     assert (notice["command"], notice["result"], notice["failed"]) == ("up", "failed", ["okd-master-1"])
     page = project.report()
     assert "Failed: okd-master-1." in page
-    eventually(lambda: any(line["event"] == "notice" for line in project.logs()[0]))
     (lines,) = project.logs()
     assert "consent names SN-OF-ANOTHER" in " ".join(texts(lines, "okd-master-1", "error"))
-    (sent,) = [line["text"] for line in lines if line["event"] == "notice"]
-    assert sent == f"sent: {notice['text']}"
+    assert noticed(project) == [f"sent: {notice['text']}"]
     assert hook.url not in json.dumps(lines) + page
 
 
@@ -83,9 +87,10 @@ def test_a_killed_run_logs_the_last_step_of_each_server_and_sends_a_notice(proje
         with project.start("up", "--yes", "--skip-preview") as killed:
             eventually(lambda: set(bmc.guest.reads) == set(NAMES.values()) and min(bmc.guest.reads.values()) > 1)
             killed.kill()
-        eventually(lambda: hook.notices != [])
+        eventually(lambda: noticed(project) != [])
     project.end()
     bmc.guest.may_end.set()
+    assert hook.notices, noticed(project)
     assert [notice["result"] for notice in hook.notices] == ["killed"]
     (lines,) = project.logs()
     for name in NAMES:

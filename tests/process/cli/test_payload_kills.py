@@ -34,6 +34,20 @@ with unwinding():
     os.kill(os.getpid(), signal.SIGHUP)
     print("alive")
 """
+AS_A_CHILD_STARTS = """\
+import os, signal, subprocess
+from cli.shared.interrupts import child, unwinding
+
+class Started(subprocess.Popen):
+    def __init__(self, *words, **more):
+        super().__init__(*words, **more)
+        print(self.pid, flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+subprocess.Popen = Started
+with unwinding(), child(["sleep", "300"], stdout=subprocess.DEVNULL):
+    print("alive")
+"""
 
 
 class Run:
@@ -165,3 +179,10 @@ def test_nohup_keeps_a_run_alive() -> None:
     """A run that ignores SIGHUP from the start is not ended by it."""
     done = subprocess.run([sys.executable, "-c", UNDER_NOHUP], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "alive\n")
+
+
+def test_a_signal_while_a_child_is_started_ends_the_child() -> None:
+    code = [sys.executable, "-c", AS_A_CHILD_STARTS]
+    done = subprocess.run(code, cwd=ROOT, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGTERM
+    assert has_ended(int(done.stdout))
