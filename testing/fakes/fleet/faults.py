@@ -16,6 +16,7 @@ from testing.fakes.fleet.writes import refuse
 ALWAYS = -1
 HUGE = 64 << 20
 BLOCK = 1 << 16
+FOLLOWED = "?redirected"
 PAGE = b"<html><body>The service is starting</body></html>"
 
 
@@ -29,12 +30,14 @@ class Fault:
         times: Number of requests that it affects; ALWAYS for all.
         skip: Number of matching requests that pass before it begins.
         applied: Whether the request takes effect first, so that only its answer is lost or replaced.
-        status: Status of the kind `status`, and of a BMC that starts up after `reboot`.
-        headers: Headers of `status`.
+        status: Status of the kinds `status` and `redirected`, and of a BMC that starts up after `reboot`.
+        headers: Headers of `status`; for `fussy`, those of a request that the BMC does not accept.
         body: JSON document of `status`; None for a Redfish error.
         text: Body of `status` in place of a document; None for a document.
         says: For `says`, properties that replace those of the real answer; for `stores`, those of the request.
-        url: For `inserted`, the image that another client inserts.
+        url: For `inserted`, the image that another client inserts; for `redirected`, the server that it
+            names; empty: itself.
+        around: For `wrapped`, the bytes before and after the real answer, as text in Latin-1.
         every_s: For `drip`, seconds between two bytes.
         connections: For `reboot`, number of connections to reset before it listens again.
         requests: For `reboot`, number of requests that it then answers with `status`.
@@ -52,6 +55,7 @@ class Fault:
     text: str | None = None
     says: dict[str, Any] = field(default_factory=dict)
     url: str = "http://192.0.2.9/another.iso"
+    around: tuple[str, str] = ("", "")
     every_s: float = 0.02
     connections: int = 1
     requests: int = 2
@@ -182,6 +186,35 @@ def _stores(fault: Fault, bmc: Struck, connection: Connection, request: Request)
     connection.answer(Answer(200, {}))
 
 
+def _wrapped(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
+    answer = bmc.service.answer(request)
+    before, after = (text.encode("latin-1") for text in fault.around)
+    connection.send(answer.status, before + answer.body() + after, answer.headers)
+
+
+def _paged(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
+    path, _, skipped = request.path.partition("?$skip=")
+    answer, first = bmc.service.answer(replace(request, path=path)), int(skipped or 0)
+    members = answer.document["Members"]
+    answer.document["Members"] = members[first : first + 1]
+    if first + 1 < len(members):
+        answer.document["Members@odata.nextLink"] = f"{path}?$skip={first + 1}"
+    connection.answer(answer)
+
+
+def _redirected(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
+    path, followed, _ = request.path.partition(FOLLOWED)
+    if followed:
+        connection.answer(bmc.service.answer(replace(request, path=path)))
+    else:
+        connection.send(fault.status, b"", {"Location": f"{fault.url}{path}{FOLLOWED}"})
+
+
+def _fussy(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
+    refused = any(name.lower() in request.headers for name in fault.headers)
+    connection.answer(Answer(406) if refused else bmc.service.answer(request))
+
+
 def _inserted(fault: Fault, bmc: Struck, connection: Connection, request: Request) -> None:
     bmc.machine.disc_drive().load(fault.url)
     connection.answer(bmc.service.answer(request))
@@ -245,6 +278,10 @@ KINDS: dict[str, Play] = {
     "unlicensed": _unlicensed,  # the BMC refuses without a licence
     "says": _says,  # the real answer with some properties replaced
     "stores": _stores,  # the BMC answers with success, and does something else
+    "wrapped": _wrapped,  # the real answer with bytes before and after it
+    "paged": _paged,  # a collection with one member on each page
+    "redirected": _redirected,  # to the same path with a query, where the request is served
+    "fussy": _fussy,  # 406 to a request with certain headers
     "inserted": _inserted,  # another client inserts a medium just before the request is served
     "logout": _logout,  # the BMC has forgotten its sessions
     "reboot": _reboot,  # the BMC starts again

@@ -106,8 +106,8 @@ class Fleet:
         """Change the state of hosts at once.
 
         Args:
-            state: As in `Machine.change`; also `listening` (False to refuse connections), and `certificate`, a kind
-                of `Certificates.context`.
+            state: As in `Machine.change`; also `listening` (False to refuse connections), `certificate` and `tls`,
+                as in `Certificates.context`.
         """
         self._ask("change", hosts=self._hosts(hosts), state=state)
 

@@ -175,6 +175,8 @@ class Machine:
         """The firmware enforces no signature, whatever its setting."""
         self.version = 0
         """The version of its resources, which is their ETag; each write increments it."""
+        self.etag_in = "header"
+        """Where the ETag is: in the `header`, or the `body`; `empty` for an empty header."""
         self.sessions: dict[str, str] = {}
         """Session id by token."""
         self.session_limit = 8
@@ -255,7 +257,7 @@ class Machine:
         Args:
             state: `image` (empty: nothing is inserted), `images` by drive, `target`, `enabled` and `mode` of the
                 override, `secure` (Secure Boot is on), or any of `power`, `disk`, `running`, `ignores_once`,
-                `keeps_once`, `insecure`, `session_limit`.
+                `keeps_once`, `insecure`, `session_limit`, `etag_in`.
         """
         images = state.pop("images", {})
         if "image" in state:

@@ -237,13 +237,15 @@ class Control:
     async def change(self, hosts: list[int], state: dict[str, Any]) -> None:
         """Change the state of some hosts at once."""
         certificate, listening = state.pop("certificate", ""), state.pop("listening", None)
+        tls = state.pop("tls", "")
         for host in hosts:
             self._server.bmcs[host].machine.change(**state)
-            if certificate or listening is not None:
+            if certificate or tls or listening is not None:
                 self._server.silence(host)
-            if certificate or listening:
+            if certificate or tls or listening:
+                context = self._server.certificates.context
                 address = address_of(self._server.block, host)
-                await self._server.listen(host, self._server.certificates.context(address, certificate or "good"))
+                await self._server.listen(host, context(address, certificate or "good", tls))
 
     async def forget(self) -> None:
         """Reset all counters."""

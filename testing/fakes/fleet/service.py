@@ -134,12 +134,21 @@ def _other(path: str, kind: str, _: Machine) -> tree.Document:
 
 
 def _read(document: Callable[[Machine], tree.Document], machine: Machine, _: Request) -> Answer:
-    return Answer(200, document(machine), {"ETag": f'"{machine.version}"'})
+    return _tagged(machine, document(machine))
+
+
+def _tagged(machine: Machine, document: tree.Document) -> Answer:
+    """Return an answer with the ETag where this BMC has it."""
+    tag = f'"{machine.version}"'
+    if machine.etag_in == "body":
+        return Answer(200, {**document, "@odata.etag": tag})
+    return Answer(200, document, {"ETag": tag if machine.etag_in == "header" else ""})
 
 
 def _read_drive(name: str, machine: Machine, _: Request) -> Answer:
     if not machine.media_enabled:
         return refuse(MISSING, name)
     allow = "GET, HEAD, PATCH" if machine.vendor.media_by == "patch" else "GET, HEAD"
-    document = tree.drive(machine, machine.drives[name])
-    return Answer(200, document, {"ETag": f'"{machine.version}"', "Allow": allow})
+    answer = _tagged(machine, tree.drive(machine, machine.drives[name]))
+    answer.headers["Allow"] = allow
+    return answer

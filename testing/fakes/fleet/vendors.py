@@ -138,6 +138,9 @@ GENERIC_SYSTEM = replace(
 # HttpBootUri as the schema has it (DMTF, ComputerSystem 1.9 and later): null where nothing was set.
 GENERIC_HTTP = replace(GENERIC_SYSTEM, name="generic_http", http_boot=True)
 
+# A change of part of Boot is refused, as by AMI, and nothing names AMI.
+GENERIC_WHOLE = replace(GENERIC, name="generic_whole", boot_whole=True)
+
 # D1: it reports only the file name of its image.
 GENERIC_NAME = replace(GENERIC, name="generic_name", image_as="name")
 
@@ -385,7 +388,7 @@ OPENBMC = Vendor(
 )
 
 ALL = (
-    *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME, GENERIC_HTTP),
+    *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME, GENERIC_HTTP, GENERIC_WHOLE),
     *(DELL, DELL_R750, DELL4, DELL5, DELL10),
     *(HPE, SUPERMICRO, SUPERMICRO_X13),
     *(LENOVO, LENOVO_PATCH),
