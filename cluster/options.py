@@ -142,6 +142,7 @@ class Trust(Option):
 
     ca: str = Field("", description="PEM of the CA that signed its certificate.")
     sha256: Fingerprint = Field("", description="SHA-256 of the certificate itself, with any signer.")
+    legacy_tls: bool = Field(False, description="Whether TLS below 1.2, RSA key exchange and short keys will do.")
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:

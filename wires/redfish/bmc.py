@@ -41,6 +41,13 @@ ENABLED = "Enabled"
 SPELLINGS = {CD: (CD, "UsbCd")}
 """Equivalent boot targets, best first: Supermicro's virtual CD is a UsbCd."""
 
+STARTS_S = 120.0
+"""Seconds for which something may be missing: a BMC that starts up has its System before the rest.
+
+Our own choice, since no source has a time: twice the minute for which an iDRAC10 refuses `On` after off, and short
+enough that an operator soon reads what the BMC does not have. One that says 503 is waited for longer.
+"""
+
 
 def mode_of(wanted: str) -> str:
     """Return Redfish's word for the boot mode of a host, whether with Secure Boot or without."""

@@ -1,5 +1,6 @@
 """Address, login and trust of one BMC, and the limits of its requests."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -29,6 +30,8 @@ class BmcAccess(Model):
     """SHA-256 of that certificate, 64 hex digits. If set, only this certificate is trusted, with any signer."""
     verify: bool = True
     """False: any certificate is trusted (`disableCertificateVerification` of the install-config)."""
+    legacy_tls: bool = False
+    """Whether the BMC may use TLS below 1.2 and RSA key exchange."""
     session: bool = False
     """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
     boot_mode: str = UEFI
@@ -56,6 +59,7 @@ class BmcAccess(Model):
             ca=trust.ca if trust and trust.ca else ca,
             fingerprint=trust.sha256 if trust else "",
             verify=host.bmc.verify_tls or trust is not None,
+            legacy_tls=trust is not None and trust.legacy_tls,
             session=login is not None and login.session,
             boot_mode=LEGACY if host.boot_mode == "legacy" else host.boot_mode,
             login=f"bmc_credentials.{host.name}" if login else f"the bmc of {host.name} in install-config.yaml",
@@ -64,19 +68,24 @@ class BmcAccess(Model):
 
 @dataclass(frozen=True)
 class Limits:
-    """The limits of one request, in seconds and bytes.
+    """The limits of requests, in seconds and bytes.
 
     Args:
         connect_s: For TCP and TLS to connect.
         answer_s: From the first byte sent to the last byte received, even if the answer trickles in.
         insert_s: As `answer_s`, for an insert, during which some BMCs download the whole image.
         body_bytes: Largest body of an answer.
+        whole_s: For all requests together, of which the first without an answer is the last. `inf`: there may be
+            any number, and each may be repeated.
     """
 
     connect_s: float = 10
     answer_s: float = 30
     insert_s: float = 120
     body_bytes: int = 4 * 1024 * 1024
+    whole_s: float = math.inf
 
 
 LIMITS = Limits()
+CHECK_LIMITS = Limits(whole_s=120)
+"""The limits of a check: for 20 requests, as many as one may take, to a BMC that takes 6 s for each."""

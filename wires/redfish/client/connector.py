@@ -1,10 +1,12 @@
 """sushy's connector with stricter rules: one origin, one connection, one request at a time, and no resends."""
 
+import json
 import logging
 import socket
 import threading
 import time
 from base64 import b64encode
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
@@ -12,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import SplitResult, urljoin, urlsplit
 
 import sushy
 from pydantic import SecretStr
@@ -21,17 +24,25 @@ from sushy.connector import Connector
 from urllib3.connection import HTTPConnection
 from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
+from urllib3.util import SKIP_HEADER
 
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.logins import REFUSED, Login
 from wires.redfish.client.masking import TrafficMask
-from wires.redfish.client.tasks import task_path
+from wires.redfish.client.tasks import document_of, task_path
 from wires.redfish.client.tls import PlainSocket, time_limit, tls_context
 
 SESSIONS = "/redfish/v1/SessionService/Sessions"
 TOKEN = "X-Auth-Token"  # noqa: S105 (a header's name)
 CHUNK = 64 * 1024
+IF_MATCH, NEXT_PAGE = "If-Match", "Members@odata.nextLink"
+UNMATCHED = frozenset({HTTPStatus.PRECONDITION_FAILED, HTTPStatus.PRECONDITION_REQUIRED})
+"""Answers to a change that does not name the version of what it changes."""
+MOVED = frozenset({HTTPStatus.MOVED_PERMANENTLY, HTTPStatus.FOUND})
+"""Redirects after which requests makes a write a GET, as browsers do."""
+MOST_REDIRECTS = 5
+MOST_PAGES = 100
 SINGLE_ATTEMPT = 1  # for sushy's `server_side_retries`: 0 would mean three attempts, of POSTs too
 
 _turns: dict[str, threading.Lock] = {}
@@ -66,6 +77,7 @@ class BmcConnector(Connector):  # type: ignore[misc]
         session.adapters.clear()
         session.mount(f"{url.base.lower()}/", self.adapter)
         session.trust_env = False  # the operator's proxies and ~/.netrc are not meant for BMCs
+        session.max_redirects = MOST_REDIRECTS
         # sushy closes each connection, and spends most of its time in one handshake per request.
         session.headers["Connection"] = "keep-alive"
         if not access.session:
@@ -79,19 +91,52 @@ class BmcConnector(Connector):  # type: ignore[misc]
         """End the session, and close the connection."""
         if self._token_path:
             # If this fails, the BMC ends the session when it expires. The work is done either way.
-            with suppress(sushy.exceptions.SushyError):
+            with suppress(sushy.exceptions.SushyError), self.adapter.patience(self._connect_timeout):
                 self._once("DELETE", self._token_path)
             self._token_path = ""
         super().close()
 
     def _op(self, method: str, path: str = "", **kwargs: Any) -> Any:
-        """Send a request of sushy's, and note the task that it starts."""
+        """Send a request of sushy's, read all pages of a collection, and note the task that a write starts."""
         if method == "GET":
-            return self._logged_in(method, path, **kwargs)
+            return self._with_all_pages(self._logged_in(method, path, **kwargs))
         self.task = ""
-        answer = self._logged_in(method, path, **kwargs)
+        send = self._patch if method == "PATCH" else partial(self._logged_in, method)
+        answer = send(path, **kwargs)
         self.task = task_path(answer)
         return answer
+
+    def _with_all_pages(self, answer: Any) -> Any:
+        """Give the answer of a collection the members of its further pages, and a list where it has null."""
+        if b'"Members' in answer.content:
+            document = document_of(answer)
+            members, page, links = list(document.get("Members") or ()), document, set[str]()
+            while (link := page.get(NEXT_PAGE)) and link not in links and len(links) < MOST_PAGES:
+                links.add(link)
+                page = document_of(self._logged_in("GET", link))
+                members += page.get("Members") or ()
+            answer._content = json.dumps(document | {"Members": [member for member in members if member]}).encode()
+        return answer
+
+    def _patch(self, path: str, *, headers: dict[str, str] | None = None, **kwargs: Any) -> Any:
+        """Change a resource. Where the BMC wants its version named, name it: sushy reads that only from headers."""
+        given = headers or {}
+        try:
+            return self._logged_in("PATCH", path, headers=given, **kwargs)
+        except sushy.exceptions.HTTPError as error:
+            if error.status_code not in UNMATCHED or given.get(IF_MATCH):
+                raise
+            refused = error
+        read = self._logged_in("GET", path)
+        tags = document_of(read).get("@odata.etag"), read.headers.get("ETag"), "*"
+        for tag in dict.fromkeys(filter(None, tags)):
+            try:
+                return self._logged_in("PATCH", path, headers={**given, IF_MATCH: tag}, **kwargs)
+            except sushy.exceptions.HTTPError as error:
+                if error.status_code not in UNMATCHED:
+                    raise
+                refused = error
+        raise refused
 
     def _logged_in(self, method: str, path: str, **kwargs: Any) -> Any:
         """Send a request. Log in first if necessary, and again if the session has expired."""
@@ -131,16 +176,21 @@ class BmcAdapter(HTTPAdapter):
 
     def __init__(self, access: BmcAccess, login: Login, limits: Limits, mask: TrafficMask) -> None:
         pinned = access.fingerprint if access.verify else ""
-        context = tls_context(access.ca, verify=access.verify and not pinned)
+        context = tls_context(access.ca, verify=access.verify and not pinned, legacy=access.legacy_tls)
         self._tls: dict[str, Any] = {"ssl_context": context, "assert_fingerprint": pinned or None}
         self._base, self._limits, self.mask = login.endpoint, limits, mask
         self._login, self._in_session = login, access.session
         self._answer_s = limits.answer_s
+        self._ends_at = time.monotonic() + limits.whole_s
         self._turn = _turns.setdefault(login.endpoint, threading.Lock())  # BMCs handle parallel requests badly
         self.sent = 0
         """Number of requests sent so far."""
         self.keep_alive = True
         """Whether a connection is used for several requests; no longer once one has broken."""
+        self.allowed_s = limits.answer_s
+        """Seconds that the last request had for its answer."""
+        self._bare = False
+        """Whether requests have only the headers without which none is understood."""
         self.only_read = True
         """Whether the last request was a GET."""
         self.retry_after_s = 0.0
@@ -174,8 +224,9 @@ class BmcAdapter(HTTPAdapter):
 
         A login that this process knows to be refused is not sent: its request gets the answer that refused it.
         """
-        has_login = not self._in_session or (request.method == "POST" and request.path_url == SESSIONS)
-        with self._turn, time_limit(self._answer_s):
+        path = urlsplit(request.path_url).path.rstrip("/")  # a redirect may spell it in its own way
+        has_login = not self._in_session or (request.method == "POST" and path == SESSIONS)
+        with self._turn, time_limit(self._seconds_left()):
             if has_login and self._login in REFUSED:
                 return REFUSED[self._login]
             exchange = partial(self._exchange, request, *args, **kwargs)
@@ -184,12 +235,21 @@ class BmcAdapter(HTTPAdapter):
                 REFUSED[self._login] = response
             return response
 
+    def _seconds_left(self) -> float:
+        self.allowed_s = min(self._answer_s, self._ends_at - time.monotonic())
+        if self.allowed_s <= 0:
+            raise OutOfTimeError
+        return self.allowed_s
+
     def _exchange(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         self.sent += 1
         self.only_read, self.retry_after_s = request.method == "GET", 0.0
         if not self.keep_alive:
             request.headers["Connection"] = "close"
             self.poolmanager.clear()  # some BMCs close a connection without saying so: do not use it again
+        if self._bare:
+            request.headers.pop("OData-Version", None)
+            request.headers["User-Agent"] = SKIP_HEADER
         try:
             response = super().send(request, *args, **{**kwargs, "stream": True})
         except exceptions.ConnectionError as error:
@@ -198,7 +258,27 @@ class BmcAdapter(HTTPAdapter):
             raise
         response._content = self._body(response)
         self.retry_after_s = _seconds(response.headers.get("Retry-After", ""))
+        if response.status_code == HTTPStatus.NOT_ACCEPTABLE and not self._bare:
+            # hshwang1994/server-exporter: an XCC3 accepts neither header. Nothing was done, so it is sent again.
+            self._bare = True
+            return self._exchange(request, *args, **kwargs)
+        self._redirect(request, response)
         return response
+
+    def _redirect(self, request: PreparedRequest, response: Response) -> None:
+        """Prepare a redirect for requests: within this BMC, and with a write that stays one.
+
+        Raises:
+            RedirectedError: It leads to another server.
+        """
+        if not response.is_redirect:
+            return
+        target = urlsplit(urljoin(str(request.url), response.headers["Location"]))
+        if _origin(target) != _origin(urlsplit(self._base)):
+            raise RedirectedError(f"{target.scheme}://{target.netloc}")
+        response.headers["Location"] = target._replace(scheme="", netloc="").geturl()
+        if request.method != "GET" and response.status_code in MOVED:
+            response.status_code = HTTPStatus.PERMANENT_REDIRECT
 
     def _logged(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
         """Write the request and its answer to the log, without their headers."""
@@ -223,7 +303,11 @@ class BmcAdapter(HTTPAdapter):
             if len(body) > self._limits.body_bytes:
                 response.close()
                 raise AnswerTooLongError(self._limits.body_bytes)
-        return bytes(body)
+        return bytes(body).removeprefix(BOM_UTF8).strip(b"\0")  # neither is JSON
+
+
+def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
 
 
 def _seconds(retry_after: str) -> float:
@@ -242,6 +326,22 @@ class AnswerTooLongError(RequestException):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"its answer is longer than {limit // 1024:,} KiB")
+
+
+class OutOfTimeError(RequestException):
+    """All answers together took too long, so the request was not sent."""
+
+
+class RedirectedError(RequestException):
+    """The BMC redirects to another server, which gets no password.
+
+    Args:
+        server: `https://host[:port]` of the other one.
+    """
+
+    def __init__(self, server: str) -> None:
+        super().__init__(f"it redirects to {server}")
+        self.server = server
 
 
 class _PlainConnection(HTTPConnection):

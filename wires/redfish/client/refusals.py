@@ -1,8 +1,6 @@
 """Conversion of the exceptions of sushy and requests: what each means, whether a retry may help, and no secrets."""
 
-import errno
-import socket
-import ssl
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
@@ -10,12 +8,13 @@ from typing import Any
 
 import sushy
 from requests import exceptions as requests_errors
-from urllib3.exceptions import SSLError as TlsError
 
-from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTransientError
+from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTimeoutError, BmcTransientError
 from base.http_client import causes
+from wires.redfish.bmc import STARTS_S
 from wires.redfish.client.access import Limits
-from wires.redfish.client.connector import AnswerTooLongError, BmcAdapter
+from wires.redfish.client.connector import BmcAdapter
+from wires.redfish.client.obstacles import is_late, is_unreachable, obstacle, silence
 from wires.redfish.client.reasons import REFUSED_LOGIN, Reason, reason_of
 from wires.redfish.client.tasks import TaskResult
 
@@ -27,22 +26,7 @@ NOT_NOW_WORDS = (
     "SYS518",  # iDRAC, up to 20 s after an operation
     "SessionLimitExceeded",
 )
-UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
-EXPIRED, OTHER_NAME, OTHER_ADDRESS = 10, 62, 64  # X509_V_ERR_* of OpenSSL's x509_vfy.h; Python's ssl has no names
-PIN = "pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show"
-RENAME = f"have bmc.address name the server as its certificate does; or {PIN}"
-FIXES = {
-    EXPIRED: f"renew it; or {PIN}",
-    OTHER_NAME: RENAME,
-    OTHER_ADDRESS: RENAME,
-}
-"""The fix for a certificate that is not trusted, by OpenSSL's code."""
-UNKNOWN_CA_FIX = f"set bmc_ca, or bmc_trust.<host>.ca, to the PEM of the CA that signed it; or {PIN}"
-"""The fix for every other code: no trusted CA signed the certificate."""
-OTHER_CERTIFICATE_FIX = (
-    "if the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out what answers"
-)
-"""The fix for a certificate that is not the pinned one."""
+SILENT_FIX = "see whether the BMC's own pages answer, and reset the BMC if they do not; then repeat the command"
 
 
 @dataclass(frozen=True)
@@ -70,7 +54,7 @@ class Refusals:
         if isinstance(error, sushy.exceptions.HTTPError):
             return self._answered(error, f"cannot {attempt}: HTTP {error.status_code}", known=known)
         if isinstance(error, sushy.exceptions.ConnectionError):
-            return self._unanswered(list(causes(error.__context__ or error)), f"cannot {attempt}")
+            return self._unanswered(list(causes(error.__context__ or error)), f"cannot {attempt}", known=known)
         if isinstance(error, sushy.exceptions.MissingActionError):
             fix = "do it on the BMC's own pages, or update its firmware"
             return BmcRefusedError(f"cannot {attempt}: {self._clean(error)}", where=self.where, fix=fix)
@@ -106,31 +90,19 @@ class Refusals:
             return passing_error
         return BmcRefusedError(what, where=self.where, fix=fix)
 
-    def _unanswered(self, chain: Sequence[BaseException], what: str) -> BmcError:
+    def _unanswered(self, chain: Sequence[BaseException], what: str, *, known: bool) -> BmcError:
         """Return the error for a request without an answer, whose exception and causes are `chain`."""
-        outermost = chain[0]
-        if distrust := _distrust(chain):
-            reason, fix = distrust
-            what = f"{what}: its certificate is not trusted ({reason})"
-            return BmcRefusedError(what, where=self.where, fix=fix)
-        if isinstance(outermost, AnswerTooLongError):
-            fix = "compare bmc.address with the BMC's: no Redfish service answers like that"
-            return BmcRefusedError(f"{what}: {outermost}", where=self.where, fix=fix)
-        unconnected = isinstance(outermost, requests_errors.ConnectTimeout) or any(map(_is_unreachable, chain))
-        undone = self.wire.only_read or unconnected
-        return BmcTransientError(f"{what}: {self._reason(chain)}", where=self.where, undone=undone)
-
-    def _reason(self, chain: Sequence[BaseException]) -> str:
-        if isinstance(chain[0], requests_errors.ConnectTimeout):
-            return f"no connection within {self.limits.connect_s:g} s"
-        if any(isinstance(cause, (requests_errors.Timeout, TimeoutError)) for cause in chain):
-            return f"no complete answer within {self.limits.answer_s:g} s"
-        if isinstance(chain[0], requests_errors.InvalidSchema):
-            return "it points to another server"
-        for cause in chain:
-            if isinstance(cause, OSError) and (_is_unreachable(cause) or cause.errno == errno.ECONNRESET):
-                return (cause.strerror or "").lower()
-        return "the connection broke"
+        if met := obstacle(chain):
+            if not (known and met.passes):
+                return BmcRefusedError(f"{what}: {met.what}", where=self.where, fix=met.fix)
+            passing = BmcTransientError(f"{what}: {met.what}", where=self.where, fix=met.fix, undone=True)
+            passing.passes_s = STARTS_S
+            return passing
+        what = f"{what}: {silence(chain, self.limits, self.wire.allowed_s)}"
+        if self.limits.whole_s < math.inf and is_late(chain):
+            return BmcTimeoutError(f"{what}; nothing more was asked", where=self.where, fix=SILENT_FIX)
+        unconnected = isinstance(chain[0], requests_errors.ConnectTimeout) or any(map(is_unreachable, chain))
+        return BmcTransientError(what, where=self.where, undone=self.wire.only_read or unconnected)
 
     def _clean(self, text: object) -> str:
         """Return the text as one short line, with any secret that the BMC repeats masked."""
@@ -150,17 +122,3 @@ def _detail(detail: dict[str, Any]) -> str:
     arguments = [str(value) for value in values if str(value) not in words] if isinstance(values, list) else []
     said = " ".join(filter(None, (words, ", ".join(arguments))))
     return ": ".join(filter(None, (str(detail.get("MessageId") or ""), said)))
-
-
-def _is_unreachable(cause: BaseException) -> bool:
-    """Return whether the request certainly did not reach the BMC."""
-    return isinstance(cause, socket.gaierror) or (isinstance(cause, OSError) and cause.errno in UNREACHABLE)
-
-
-def _distrust(chain: Sequence[BaseException]) -> tuple[str, str] | None:
-    """Return why the certificate is not trusted, and the fix. None: the certificate is not the cause."""
-    innermost = chain[-1]
-    if isinstance(innermost, ssl.SSLCertVerificationError):
-        return innermost.verify_message, FIXES.get(innermost.verify_code, UNKNOWN_CA_FIX)
-    # Errors of OpenSSL are further in than urllib3's own, which is that of `assert_fingerprint`.
-    return (str(innermost), OTHER_CERTIFICATE_FIX) if isinstance(innermost, TlsError) else None

@@ -16,7 +16,7 @@ def task_path(answer: Response) -> str:
     """Return the path of the task that an answer names: its monitor, else the Task itself; empty if none."""
     if answer.status_code != HTTPStatus.ACCEPTED:
         return ""
-    return urlsplit(answer.headers.get("Location") or _document(answer).get("@odata.id") or "").path
+    return urlsplit(answer.headers.get("Location") or document_of(answer).get("@odata.id") or "").path
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class TaskResult:
     @classmethod
     def of(cls, answer: Response) -> Self:
         """Read an answer. A monitor answers 202 while the task runs, then as the request itself would have been."""
-        document = _document(answer)
+        document = document_of(answer)
         state, status = document.get("TaskState") or "", document.get("TaskStatus") or ""
         if not state:
             return cls(is_over=answer.status_code != HTTPStatus.ACCEPTED)
@@ -46,7 +46,7 @@ class TaskResult:
         return cls(is_over=state == COMPLETED)
 
 
-def _document(answer: Response) -> dict[str, Any]:
+def document_of(answer: Response) -> dict[str, Any]:
     """Return the JSON object in an answer; empty if there is none."""
     try:
         document = answer.json()

@@ -26,6 +26,7 @@ def test_a_bmc_without_options_of_its_own_gets_the_common_ones() -> None:
         "ca": "of all",
         "fingerprint": "",
         "verify": True,
+        "legacy_tls": False,
         "session": False,
         "boot_mode": "Legacy",
         "login": f"the bmc of {FIRST} in install-config.yaml",
@@ -37,6 +38,11 @@ def test_a_bmc_without_options_of_its_own_gets_the_common_ones() -> None:
     [
         pytest.param({"bmc_trust": {FIRST: {"ca": "its own"}}}, {"ca": "its own"}, id="ca"),
         pytest.param({"bmc_trust": {FIRST: {"sha256": FINGERPRINT}}}, {"fingerprint": FINGERPRINT}, id="fingerprint"),
+        pytest.param(
+            {"bmc_trust": {FIRST: {"sha256": FINGERPRINT, "legacy_tls": True}}},
+            {"fingerprint": FINGERPRINT, "legacy_tls": True},
+            id="legacy-tls",
+        ),
         pytest.param(
             {"bmc_credentials": {FIRST: LOGIN}}, {"username": "root", "login": f"bmc_credentials.{FIRST}"}, id="login"
         ),
