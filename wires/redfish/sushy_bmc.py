@@ -1,7 +1,7 @@
 """`BmcClient` by sushy. Its exceptions become this program's errors, without secrets."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -13,13 +13,25 @@ from sushy.resources.system.system import System, SystemCollection
 from base.errors import BmcRefusedError, BmcTransientError
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
-from wires.redfish.bmc import CD, HTTP, ONCE, PXE, SPELLINGS, BootOverride, Identity, Power, SecureBoot, mode_of
+from wires.redfish.bmc import (
+    CD,
+    HTTP,
+    ONCE,
+    PXE,
+    SPELLINGS,
+    STARTS_S,
+    BootOverride,
+    Identity,
+    Power,
+    SecureBoot,
+    mode_of,
+)
 from wires.redfish.boot.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
 from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.client.connector import BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
 from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
-from wires.redfish.client.refusals import Refusals
+from wires.redfish.client.refusals import NOT_NOW_WORDS, Refusals
 from wires.redfish.client.tasks import TaskResult
 from wires.redfish.drives.discs import DiscDrives, reread
 
@@ -35,12 +47,6 @@ RESET = {
 TARGETS = {BootMethod.VIRTUAL_CD: SPELLINGS[CD], BootMethod.IPXE: (PXE,), BootMethod.UEFI_HTTP: (HTTP,)}
 """Boot targets by which a host gets to its boot ISO, best first."""
 MODE, HTTP_BOOT_URI = "BootSourceOverrideMode", "HttpBootUri"
-STARTS_S = 120.0
-"""Seconds for which a 404 may pass: a BMC that starts up has its System before the rest.
-
-Our own choice, since no source has a time: twice the minute for which an iDRAC10 refuses `On` after off, and short
-enough that an operator soon reads what the BMC does not have. One that says 503 is waited for longer.
-"""
 
 
 class SushyBmc:
@@ -203,7 +209,7 @@ class SushyBmc:
                 system.get_allowed_system_boot_source_values(),
                 self.boot_mode and (mode or self.boot_mode),
             )
-            system.set_system_boot_options(
+            self._set_boot(
                 target=self._first(wanted, offered, "boot override"),
                 enabled=sushy.BootSourceOverrideEnabled(enabled),
                 mode=sushy.BootSourceOverrideMode(sent) if sent else None,
@@ -211,9 +217,9 @@ class SushyBmc:
             )
 
     def set_boot_mode(self, mode: str) -> None:
-        """Request a boot mode and nothing else, as ironic does."""
+        """Request a boot mode and nothing else, as ironic does, unless the BMC wants the whole Boot."""
         with self._converted_errors(f"set the boot mode to {mode}"):
-            self._known().set_system_boot_options(mode=sushy.BootSourceOverrideMode(mode))
+            self._set_boot(mode=sushy.BootSourceOverrideMode(mode))
 
     def set_secure_boot(self, *, enabled: bool) -> None:
         """Request that Secure Boot be on or off from the next boot."""
@@ -270,6 +276,29 @@ class SushyBmc:
     def _known(self) -> Any:
         """Return the system as last read."""
         return self._seen if self._seen is not None else self._system()
+
+    def _set_boot(self, **changes: Any) -> None:
+        """Change a part of Boot; if the BMC refuses a part, as AMI's do, also what is not to change."""
+        system = self._known()
+        try:
+            system.set_system_boot_options(**changes)
+        except sushy.exceptions.BadRequestError as error:
+            sent = {name: value for name, value in changes.items() if value}
+            whole = {**self._boot_as_read(), **sent}
+            if whole == sent or any(word in str(error) for word in NOT_NOW_WORDS):
+                raise
+            with suppress(sushy.exceptions.BadRequestError):
+                system.set_system_boot_options(**whole)
+                return
+            raise
+
+    def _boot_as_read(self) -> dict[str, Any]:
+        """Return Boot of the system for `_set_boot`, with the host's mode where the BMC has none."""
+        boot, has_mode = self._known().boot, MODE in (self._known().json.get("Boot") or {})
+        read = {"target": boot.target, "enabled": boot.enabled}
+        if has_mode:
+            read["mode"] = boot.mode or sushy.BootSourceOverrideMode(mode_of(self.wanted_mode))
+        return {name: value for name, value in read.items() if value}
 
     def _boot(self) -> dict[str, Any]:
         """Read Boot of the system, with what only its @Redfish.Settings have."""

@@ -20,6 +20,8 @@ ENABLE = ".EnableRMedia"
 """The end of the name of AMI's action that switches virtual media on. Before it, some BMCs list no drives."""
 ACTIONS = ("#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia")
 NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
+UNREADABLE = (sushy.exceptions.MissingAttributeError, sushy.exceptions.MalformedAttributeError, ValueError)
+"""Errors of an answer that has not what a drive must have."""
 UNAVAILABLE = (sushy.exceptions.MissingAttributeError, sushy.exceptions.ResourceNotFoundError)
 
 
@@ -46,10 +48,12 @@ class DiscDrives:
         Raises:
             BmcRefusedError: None of them takes an image. The message has what was found instead.
         """
-        listings = list(_listings(system, managers))
-        drives = list({drive.path: drive for listing in listings for drive in listing.get_members()}.values())
+        listings, unreadable = list(_listings(system, managers)), list[Exception]()
+        drives = list({drive.path: drive for drive in _drives(listings, unreadable)}.values())
         discs = [drive for drive in drives if _takes_disc(drive)]
         usable = [drive for drive in discs if not quirks.refuses(str(drive.identity))]
+        if not usable and unreadable:
+            raise unreadable[0]
         if not usable and (enable := _enabling_action(listings, system, managers)):
             return cls(where, [], [], enable)
         if not usable:
@@ -137,6 +141,18 @@ def _listings(system: Any, managers: Sequence[Any]) -> Iterator[Any]:
             yield owner.virtual_media
         except UNAVAILABLE:
             continue
+
+
+def _drives(listings: Sequence[Any], unreadable: list[Exception]) -> Iterator[Any]:
+    """Yield the drives of all listings. Errors of drives are added to `unreadable`: another drive may do."""
+    for listing in listings:
+        for path in listing.members_identities:
+            try:
+                yield listing.get_member(path)
+            except sushy.exceptions.AccessError:
+                raise
+            except (sushy.exceptions.HTTPError, *UNREADABLE) as error:
+                unreadable.append(error)
 
 
 def _enabling_action(listings: Sequence[Any], system: Any, managers: Sequence[Any]) -> str:

@@ -42,6 +42,8 @@ AS_LEGACY = {
 }
 DISABLED = {**AS_LEGACY, "BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"}
 FOREIGN = "nfs://192.0.2.9/rescue.iso"
+BOM = "\xef\xbb\xbf"
+"""Of UTF-8, in Latin-1."""
 INSERT, RESET = "POST.*InsertMedia", "POST.*Reset"
 TASK = "/redfish/v1/TaskService/Tasks/JID_1"
 STARTED = {"@odata.id": TASK, "Id": "JID_1", "TaskState": "Running", "TaskStatus": "OK"}
@@ -260,6 +262,58 @@ ROWS = (
     ),
     FaultCase(
         "certificate of another CA", having(certificate="other authority"), BmcRefusedError, "not trusted.*bmc_ca"
+    ),
+    FaultCase(
+        "TLS 1.1 and older only",
+        having(tls="TLS 1.1"),
+        BmcRefusedError,
+        r"no common version or cipher of TLS \(tlsv1 alert protocol version\)\. Fix: update .*legacy_tls",
+        writes=0,
+    ),
+    FaultCase(
+        "RSA key exchange only",
+        having(tls="RSA key exchange"),
+        BmcRefusedError,
+        r"no common version or cipher of TLS \(sslv3 alert handshake failure\)\. Fix: update .*legacy_tls",
+        writes=0,
+    ),
+    FaultCase(
+        "redirects to another server",
+        script(Fault(".", "redirected", status=308, url="https://192.0.2.9")),
+        BmcRefusedError,
+        r"it redirects to https://192\.0\.2\.9\. Fix: if that is the same BMC, write \+https://192\.0\.2\.9 in",
+    ),
+    FaultCase("redirects each request with 308", script(Fault(".", "redirected", status=308, url=""))),
+    FaultCase("redirects each write with 302", script(Fault("POST|PATCH", "redirected", status=302, url=""))),
+    FaultCase("redirects each write with 301", script(Fault("POST|PATCH", "redirected", status=301, url=""))),
+    FaultCase("wants If-Match, and has its ETag in the body", having(etag_in="body"), vendor="ami"),
+    FaultCase("wants If-Match, and its ETag is empty", having(etag_in="empty"), vendor="ami"),
+    FaultCase(
+        "wants If-Match to a PATCH of its drive, and its ETag is empty",
+        having(etag_in="empty"),
+        vendor="lenovo_patch",
+    ),
+    FaultCase("a byte order mark before each answer", script(Fault(".", "wrapped", around=(BOM, "")))),
+    FaultCase("a NUL after each answer", script(Fault(".", "wrapped", around=("", "\0")))),
+    FaultCase("lists its drives page by page", script(Fault(r"GET .*/VirtualMedia(\?|$)", "paged"))),
+    FaultCase(
+        "lists null in place of its drives",
+        script(Fault("GET .*/VirtualMedia$", "says", says={"Members": None})),
+        BmcRefusedError,
+        "the list of its virtual drives is empty",
+        writes=0,
+    ),
+    FaultCase("500 for a drive that is not needed", script(Fault("GET .*/Floppy$", "status", status=500))),
+    FaultCase(
+        "500 for its only CD",
+        script(Fault(f"GET .*/{CD}", "status", status=500)),
+        BmcTimeoutError,
+        "cannot read the virtual CD: HTTP 500",
+    ),
+    FaultCase("wants the whole Boot", nothing, vendor="generic_whole"),
+    FaultCase(
+        "406 to a request with OData-Version or User-Agent",
+        script(Fault(".", "fussy", headers={"OData-Version": "", "User-Agent": ""})),
     ),
     FaultCase("session table full for a minute", sessions_full_for_a_minute),
     FaultCase("session table full forever", sessions_full, BmcTimeoutError, "HTTP 503"),
