@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict
+from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,7 +15,7 @@ from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BmcTimeoutError, BmcTransientError, ConfigError, Fault, one_line
 from base.yaml_text import yaml_of
 from cli.shared.command import Command, add_stack, add_stack_option
-from cli.shared.command_line import EXIT_INVALID, EXIT_OK, install_config, table
+from cli.shared.command_line import EXIT_INVALID, EXIT_OK, GrowingTable, install_config, table
 from cli.shared.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
@@ -74,8 +75,9 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 def check(options: argparse.Namespace) -> int:
     """Read the BMC of every host that is installed, and change nothing.
 
-    Print a row for each host, and what would stop `pulumi up`; then the exit code is 2. With --stack, the options of
-    the stack count: logins, certificates, consents. Encrypted ones are read with the pulumi command.
+    Print a row for each host as soon as its BMC has answered, and at the end what would stop `pulumi up`; then the
+    exit code is 2. With --stack, the options of the stack count: logins, certificates, consents. Encrypted ones are
+    read with the pulumi command.
     """
     plan = _plan(options)
 
@@ -84,12 +86,17 @@ def check(options: argparse.Namespace) -> int:
             # A spare needs no consent.
             return Check(bmc, engine, options.stack is not None and isinstance(host, Server)).report()
 
-    rows = _ask_all(_chosen(plan.hosts, options.host), row_of, lambda row: "would stop `up`" if row.stops else "ok")
+    hosts = _chosen(plan.hosts, options.host)
+    if options.json:
+        rows = _ask_all(hosts, row_of, _progress(hosts, lambda row: "would stop `up`" if row.stops else "ok"))
+    else:
+        seen = GrowingTable(list(COLUMNS), max(len(host.name) for host in hosts))
+        rows = _ask_all(hosts, row_of, lambda _, row: seen.add(_cells(row, COLUMNS)))
     _add_shared_machines(rows)
     if options.json:
         print(json.dumps([asdict(row) for row in rows], indent=2))
     else:
-        _print_for_people(rows)
+        _print_details(rows)
     return EXIT_INVALID if any(row.stops for row in rows) else EXIT_OK
 
 
@@ -136,7 +143,7 @@ def consents_of(plan: BmcPlan, servers: Sequence[Server]) -> dict[str, str]:
             except BmcError as error:
                 return "", bmc.masked(str(error))
 
-    answers = _ask_all(servers, named, lambda answer: "failed" if answer[1] else "ok")
+    answers = _ask_all(servers, named, _progress(servers, lambda answer: "failed" if answer[1] else "ok"))
     for _, error in answers:
         if error:
             print(one_line(error), file=sys.stderr)
@@ -219,29 +226,36 @@ def _probe(plan: BmcPlan, host: PlannedHost) -> Iterator[tuple[BmcProbe, BmcHost
         bmc.close()
 
 
-def _ask_all(hosts: Sequence[H], ask: Callable[[H], T], verdict: Callable[[T], str]) -> list[T]:
-    """Ask all hosts at once, with a line of progress for each, and return the answers in the order of the hosts."""
+def _ask_all(hosts: Sequence[H], ask: Callable[[H], T], answered: Callable[[H, T], None]) -> list[T]:
+    """Ask all hosts at once, hand on each answer as it comes, and return all in the order of the hosts."""
     with ThreadPoolExecutor(min(WORKERS, len(hosts))) as threads:
         hosts_by_future = {threads.submit(ask, host): host for host in hosts}
-        for count, future in enumerate(as_completed(hosts_by_future), 1):
-            line = f"{count}/{len(hosts)} {hosts_by_future[future].name}: {verdict(future.result())}"
-            print(line, file=sys.stderr)
+        for future in as_completed(hosts_by_future):
+            answered(hosts_by_future[future], future.result())
     return [future.result() for future in hosts_by_future]
 
 
-def _print_for_people(rows: list[BmcReport]) -> None:
-    _print_table(rows, COLUMNS)
+def _progress(hosts: Sequence[H], verdict: Callable[[T], str]) -> Callable[[H, T], None]:
+    """Return what prints a line of progress for each answer."""
+    numbers = count(1)
+
+    def show(host: H, answer: T) -> None:
+        print(f"{next(numbers)}/{len(hosts)} {host.name}: {verdict(answer)}", file=sys.stderr)
+
+    return show
+
+
+def _print_details(rows: list[BmcReport]) -> None:
     print()
-    _print_table(rows, DETAILS)
+    print("\n".join(table([list(DETAILS), *(_cells(row, DETAILS) for row in rows)])))
     if stops := [f"{row.host}: {stop}" for row in rows for stop in row.stops]:
         print("\nThese would stop `up`:")
         for line in stops:
             print(one_line(line))
 
 
-def _print_table(rows: list[BmcReport], columns: Columns) -> None:
-    cells = [list(columns), *([one_line(cell(row)) or "-" for cell in columns.values()] for row in rows)]
-    print("\n".join(table(cells)))
+def _cells(row: BmcReport, columns: Columns) -> list[str]:
+    return [one_line(cell(row)) or "-" for cell in columns.values()]
 
 
 CHECK = Command(check, _add_check)

@@ -4,6 +4,7 @@ import argparse
 import sys
 import traceback
 from collections.abc import Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from base.errors import OkdBaremetalError
@@ -50,7 +51,31 @@ def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
 def table(rows: Sequence[Sequence[str]]) -> list[str]:
     """Return lines with the cells of each column below each other; the first row is the head."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [_line(row, widths) for row in rows]
+
+
+class GrowingTable:
+    """A table that is printed row by row as they come: each column is as wide as its widest cell so far.
+
+    Args:
+        head: The first row, which is printed with the second.
+        widths: Least widths of the first columns.
+    """
+
+    def __init__(self, head: Sequence[str], *widths: int) -> None:
+        self._waiting = [head]
+        self._widths = [max(pair) for pair in zip_longest(widths, map(len, head), fillvalue=0)]
+
+    def add(self, row: Sequence[str]) -> None:
+        """Print a row."""
+        self._widths = list(map(max, self._widths, map(len, row)))
+        self._waiting.append(row)
+        while self._waiting:
+            print(_line(self._waiting.pop(0), self._widths), flush=True)
+
+
+def _line(row: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 
 
 def stack_file(stack: str) -> Path:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from base.errors import BmcAuthError, BmcError
+from base.errors import BmcAuthError, BmcError, BmcTimeoutError
 from providers.bmc_host.engine import BmcHostEngine
 from wires.redfish.bmc import Identity, ProbedBmc
 from wires.redfish.boot.mode import check_boot_mode
@@ -67,17 +67,22 @@ class Check:
         return replace(report, **texts, stops=[masked(stop) for stop in report.stops])
 
     def _unmasked(self) -> BmcReport:
-        """Read the BMC. After a refused login nothing more is read, since accounts lock."""
-        report, bmc = BmcReport(self.engine.host, self.bmc.url), self.bmc
+        """Read the BMC. Nothing more is read after a refused login, since accounts lock, or once time has run out."""
+        report = BmcReport(self.engine.host, self.bmc.url)
         try:
-            if certificate := bmc.certificate():
+            if certificate := self.bmc.certificate():
                 report.subject, report.sha256 = certificate.subject, certificate.sha256
             report.reachable = True
             self._identify(report)
+            self._describe(report)
         except BmcError as error:
-            report.login = "refused" if isinstance(error, BmcAuthError) else report.login
+            if isinstance(error, BmcAuthError):
+                report.login = report.login or "refused"
             self._stop(report, error)
-            return report
+        return report
+
+    def _describe(self, report: BmcReport) -> None:
+        bmc = self.bmc
         report.power = self._read(report, lambda: bmc.power().value)
         report.quirks = self._read(report, bmc.kind)
         report.boot_targets = self._read(report, bmc.boot_targets)
@@ -87,11 +92,7 @@ class Check:
         report.licence = self._read(None, bmc.licence)
         # Last, because a BMC that answers 404 to it would be read again.
         report.secure_boot = self._read(None, self._secure_boot)
-        try:
-            check_boot_mode(bmc)
-        except BmcError as error:
-            self._stop(report, error)
-        return report
+        check_boot_mode(bmc)
 
     def _secure_boot(self) -> str:
         secure_boot = self.bmc.secure_boot()
@@ -113,9 +114,15 @@ class Check:
             self.engine.compare_with_consent(machine)
 
     def _read(self, report: BmcReport | None, read: Callable[[], str]) -> str:
-        """Read one thing. What cannot be read stops `up`, by a line in `report`; without one, it stops nothing."""
+        """Read one thing. What cannot be read stops `up`, by a line in `report`; without one, it stops nothing.
+
+        Raises:
+            BmcTimeoutError: Nothing more can be read.
+        """
         try:
             return read()
+        except BmcTimeoutError:
+            raise
         except BmcError as error:
             if report:
                 self._stop(report, error)

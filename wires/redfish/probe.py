@@ -6,11 +6,11 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from base.errors import BmcError, BmcRefusedError
+from base.errors import BmcRefusedError
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
 from wires.redfish.bmc import Certificate
-from wires.redfish.client.access import LIMITS, BmcAccess, Limits
+from wires.redfish.client.access import CHECK_LIMITS, BmcAccess, Limits
 from wires.redfish.client.tls import shown_certificate
 from wires.redfish.drives.discs import DiscDrives
 from wires.redfish.sushy_bmc import SushyBmc
@@ -21,7 +21,7 @@ TO_ENABLE = "none until virtual media is switched on, which `up` does"
 class BmcProbe(SushyBmc):
     """Implements `ProbedBmc`."""
 
-    def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
+    def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = CHECK_LIMITS) -> None:
         super().__init__(access, password, limits)
         self._server = parse_redfish_url(access.address)
 
@@ -55,7 +55,7 @@ class BmcProbe(SushyBmc):
         if self._boot_method is not BootMethod.VIRTUAL_CD:
             return ""
         # Drives of the System and of the Manager are often the same, so those of the Manager may not be needed.
-        with suppress(BmcError), self._converted_errors("read the virtual CD"):
+        with suppress(BmcRefusedError), self._converted_errors("read the virtual CD"):
             if usable := DiscDrives.read(self.url, self._known(), (), self._quirks).usable:
                 return str(usable[0].path)
         usable = self._known_discs().usable

@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
+from cli.shared.command_line import GrowingTable
 from providers.bmc_host.checks import BmcReport, Check
 from testing import plans
 from testing.checkout import ROOT
@@ -124,7 +125,7 @@ def test_a_table_for_people_has_a_row_per_host_and_the_pins(site: Site) -> None:
     lines = done.stdout.splitlines()
     assert done.returncode == 0
     assert lines[0].split("  ")[0] == "HOST"
-    assert [line.split()[:5] for line in lines[1:4]] == [
+    assert sorted(line.split()[:5] for line in lines[1:4]) == [
         [f"h{index}", "yes", "accepted", "Contoso", "3500"] for index in range(3)
     ]
     assert lines[5].split() == ["HOST", "PATH", "SHA256", "OF", "ITS", "CERTIFICATE", "SUBJECT"]
@@ -151,7 +152,29 @@ def test_one_host_that_would_stop_up_makes_the_exit_code_2(site: Site) -> None:
         f"h1: {site.fleet.base(1)}/redfish/v1/Systems/1: no connection (Connection refused). "
         "Fix: compare bmc.address with the BMC's, and its network",
     ]
-    assert [line.split()[1] for line in done.stdout.splitlines()[1:4]] == ["yes", "no", "yes"]
+    rows = dict(line.split()[:2] for line in done.stdout.splitlines()[1:4])
+    assert rows == {"h0": "yes", "h1": "no", "h2": "yes"}
+
+
+def test_a_row_is_printed_while_other_hosts_have_not_answered(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    printed, add, report = threading.Semaphore(0), GrowingTable.add, Check.report
+
+    def adding(self: GrowingTable, row: Sequence[str]) -> None:
+        add(self, row)
+        printed.release()
+
+    def last(self: Check) -> BmcReport:
+        if self.engine.host == "h0":
+            assert printed.acquire(timeout=30)
+            assert printed.acquire(timeout=30)
+        return report(self)
+
+    monkeypatch.setattr(GrowingTable, "add", adding)
+    monkeypatch.setattr(Check, "report", last)
+    done = site.check()
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[3].startswith("h0 ")
+    assert done.stdout.splitlines()[6].startswith("h0 "), "the details are in the order of the hosts"
 
 
 def test_all_hosts_are_read_at_once(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
