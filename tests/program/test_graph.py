@@ -292,15 +292,15 @@ def test_the_rollout_gets_the_identity_that_each_server_reported(bootstrap: Grap
 
 def test_the_options_of_one_bmc_reach_both_resources_that_log_in_to_it() -> None:
     login = {"username": "root", "password": "hunter2", "session": True}
-    trust = {"okd-master-0": {"sha256": "AB" * 32}, "okd-master-1": {"ca": "its own PEM"}}
+    trust = {"okd-master-0": {"sha256": "AB" * 32, "legacy_tls": True}, "okd-master-1": {"ca": "its own PEM"}}
     graph = run(bmc_credentials={"okd-master-2": login}, bmc_trust=trust)
     targets = graph.one("HostProvisioning").inputs["hosts"]
     wanted: dict[str, dict[str, object]] = {
-        "okd-master-0": {"fingerprint": "ab" * 32},
+        "okd-master-0": {"fingerprint": "ab" * 32, "legacy_tls": True},
         "okd-master-1": {"ca": "its own PEM"},
         "okd-master-2": {"session": True},
     }
-    defaults: dict[str, object] = {"fingerprint": "", "session": False, "verify": True}
+    defaults: dict[str, object] = {"fingerprint": "", "legacy_tls": False, "session": False, "verify": True}
     for name, own in wanted.items():
         # A rollout has the common CA once; a host of it has only a CA of its own.
         for bmc, ca in ((graph.resources[f"okd-{name}"].inputs["bmc"], "a PEM"), (targets[name]["bmc"], "")):

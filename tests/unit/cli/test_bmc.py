@@ -112,7 +112,16 @@ def test_every_vendor_is_asked_for_secure_boot_with_at_most_20_requests(tmp_path
         rows = dict(zip(VENDORS, json.loads(done.stdout), strict=True))
         assert done.returncode == 2
         assert [name for name, row in rows.items() if row["stops"]] == [
-            *("generic", "generic_name", "supermicro_x13", "lenovo_patch", "gigabyte", "openbmc", "gb300")
+            *(
+                "generic",
+                "generic_name",
+                "generic_whole",
+                "supermicro_x13",
+                "lenovo_patch",
+                "gigabyte",
+                "openbmc",
+                "gb300",
+            )
         ]
         assert (rows["dell"]["secure_boot"], rows["gb300"]["secure_boot"]) == ("off", "")
         for index, name in enumerate(VENDORS):

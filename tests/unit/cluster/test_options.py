@@ -133,6 +133,7 @@ def test_a_fingerprint_is_read_as_it_is_printed(written: str) -> None:
     ("trust", "line"),
     [
         pytest.param({}, "neither ca nor sha256. Fix: write either ca or sha256", id="none"),
+        pytest.param({"legacy_tls": True}, "neither ca nor sha256. Fix: write either ca or sha256", id="old-tls"),
         pytest.param(
             {"ca": "a PEM", "sha256": "ab" * 32}, "both ca and sha256. Fix: write either ca or sha256", id="both"
         ),

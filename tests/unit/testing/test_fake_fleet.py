@@ -1,5 +1,6 @@
 """The fake fleet's parts that could be wrong unnoticed: time by requests, boot targets, counts, vendors."""
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from threading import Thread
@@ -270,6 +271,18 @@ def test_old_lenovo_inserts_media_by_patch_and_requires_the_etag(vendors: Fleet)
         assert bmc.drive()["Image"] == URL
         assert bmc.ask("PATCH", path, {"Image": None, "Inserted": False}, **ANY_TAG)[0] == 204
         assert not bmc.drive()["Inserted"]
+
+
+@pytest.mark.parametrize(
+    ("etag_in", "header", "body"), [("header", '"0"', None), ("body", None, '"0"'), ("empty", "", None)]
+)
+def test_an_etag_can_be_elsewhere_than_in_the_header(etag_in: str, header: str | None, body: str | None) -> None:
+    with running(Options(tls=False)) as fleet, raw(fleet) as bmc:
+        fleet.change(0, etag_in=etag_in)
+        for path in (bmc.vendor.system_path, f"{bmc.vendor.media_path}/Cd"):
+            bmc.connection.request("GET", path, headers=bmc.login)
+            answer = bmc.connection.getresponse()
+            assert (answer.headers["ETag"], json.loads(answer.read()).get("@odata.etag")) == (header, body)
 
 
 def test_ami_enables_media_first_and_requires_the_whole_boot_object(vendors: Fleet) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from testing.fakes.fleet.certificates import OLD_TLS
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running
 from testing.fakes.fleet.tree import SESSIONS
 from tests.unit.testing.raw import Raw, raw
@@ -200,6 +201,50 @@ def test_sessions_are_forgotten(fleet: Fleet, bmc: Raw) -> None:
     fleet.fault(Fault(READ, "logout", times=1))
     bmc.power()
     assert fleet.state().sessions == 0
+
+
+@pytest.mark.parametrize("url", ["", "https://192.0.2.9"], ids=["itself", "another"])
+def test_a_redirect_names_a_server_and_is_served_by_its_own(fleet: Fleet, bmc: Raw, url: str) -> None:
+    fleet.fault(Fault(RESET, "redirected", status=302, url=url))
+    path = f"{SYSTEM}/Actions/ComputerSystem.Reset"
+    bmc.connection.request("POST", path, '{"ResetType": "On"}', bmc.login)
+    answer = bmc.connection.getresponse()
+    answer.read()
+    assert (answer.status, answer.headers["Location"]) == (302, f"{url}{path}?redirected")
+    assert fleet.figures().resets == {}
+    assert bmc.ask("POST", f"{path}?redirected", {"ResetType": "On"})[0] == 204
+    assert fleet.figures().resets == {"On": 1}
+
+
+def test_a_collection_can_come_page_by_page(fleet: Fleet, bmc: Raw) -> None:
+    path = "/redfish/v1/Managers/1/VirtualMedia"
+    fleet.fault(Fault(rf"GET {path}(\?|$)", "paged"))
+    first = bmc.get(path)
+    second = bmc.get(first["Members@odata.nextLink"])
+    members = [*first["Members"], *second["Members"]]
+    assert [member["@odata.id"] for member in members] == [f"{path}/Floppy", f"{path}/Cd"]
+    assert "Members@odata.nextLink" not in second
+
+
+def test_bytes_can_surround_an_answer(fleet: Fleet, bmc: Raw) -> None:
+    whole = json.dumps(bmc.get()).encode()
+    fleet.fault(Fault(READ, "wrapped", around=("\xef\xbb\xbf", "\0")))
+    assert parts(bmc)[1] == b"\xef\xbb\xbf" + whole + b"\0"
+
+
+def test_headers_can_be_unacceptable(fleet: Fleet, bmc: Raw) -> None:
+    fleet.fault(Fault(READ, "fussy", headers={"OData-Version": ""}))
+    assert [bmc.ask("GET", SYSTEM)[0], bmc.ask("GET", SYSTEM, **{"OData-Version": "4.0"})[0]] == [200, 406]
+
+
+@pytest.mark.parametrize("tls", OLD_TLS)
+def test_the_bmc_can_have_only_old_tls(tls: str) -> None:
+    with running(Options()) as fleet, raw(fleet) as bmc:
+        fleet.change(0, tls=tls)
+        with pytest.raises(ssl.SSLError, match=r"PROTOCOL_VERSION|HANDSHAKE_FAILURE"):
+            bmc.power()
+        fleet.change(0, certificate="good")
+        assert bmc.power() == "Off"
 
 
 @pytest.mark.parametrize("keeps", [True, False])

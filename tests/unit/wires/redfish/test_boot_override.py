@@ -4,13 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from base.errors import BmcRefusedError
+from base.errors import BmcError, BmcRefusedError, BmcTransientError
 from testing.fakes.clock import FakeClock
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
 from wires.redfish.steps import Steps, run_steps
 
 CD_ONCE = {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once"}
+SYSTEM_OF_OPENBMC = "/redfish/v1/Systems/system"
 SETTINGS = "/redfish/v1/Systems/System_0/Settings"
 
 
@@ -83,3 +84,28 @@ def test_an_override_of_another_mode_is_not_the_one_that_is_wanted(it: OneBmc) -
     with pytest.raises(BmcRefusedError, match="reads UsbCd Once Legacy 60 s later"):
         run_steps(to.override("Cd"), to.clock)
     assert len(it.writes) == 2
+
+
+@pytest.mark.parametrize(
+    ("message_id", "error", "writes"),
+    [("Base.1.8.PropertyNotWritable", BmcRefusedError, 2), ("IDRAC.2.8.SYS518", BmcTransientError, 1)],
+    ids=["in-any-form", "for-the-moment"],
+)
+def test_an_override_that_is_refused_is_sent_whole_once(
+    it: OneBmc, message_id: str, error: type[BmcError], writes: int
+) -> None:
+    it.answers("PATCH", 400, body={"error": {"code": message_id, "message": "not so"}})
+    with pytest.raises(error, match="HTTP 400"):
+        it.client().set_override("Cd", "Once")
+    assert len(it.writes) == writes
+    assert it.bodies[0] == {"Boot": CD_ONCE}
+
+
+@pytest.mark.parametrize("it", ["openbmc"], indirect=True)
+def test_a_boot_without_a_mode_is_whole_without_one(it: OneBmc) -> None:
+    """OpenBMC refuses a change of what it does not have."""
+    it.says(f"GET {SYSTEM_OF_OPENBMC}$", Boot={**CD_ONCE, "BootSourceOverrideTarget@Redfish.AllowableValues": ["Cd"]})
+    it.answers("PATCH", 400)
+    with pytest.raises(BmcRefusedError, match="HTTP 400"):
+        it.client().set_override("Cd", "Once")
+    assert it.bodies == [{"Boot": CD_ONCE}]

@@ -216,7 +216,7 @@ NO_KEYS = "SecureBootMode reads SetupMode"
 SECURELY = {
     **dict.fromkeys(("generic_system", "generic_http", "hpe", "supermicro", "lenovo", "ami", "dgx"), ""),
     **dict.fromkeys(("dell", "dell_r750", "dell4", "dell5", "dell10"), ""),
-    **dict.fromkeys(("generic", "generic_name", "lenovo_patch", "openbmc"), NO_SECURE_BOOT),
+    **dict.fromkeys(("generic", "generic_name", "generic_whole", "lenovo_patch", "openbmc"), NO_SECURE_BOOT),
     **dict.fromkeys(("supermicro_x13", "gigabyte"), NO_KEYS),
     "gb300": "does not report SecureBootEnable",
 }
@@ -273,6 +273,24 @@ def test_a_server_that_boots_as_legacy_becomes_one_of_uefi(tmp_path: Path, vendo
         assert it.is_installed()
         it.release(as_found)
         assert bodies(it)[-1] == {"Boot": {"BootSourceOverrideMode": "Legacy"}}
+
+
+def test_a_bmc_that_wants_the_whole_boot_gets_the_mode_beside_the_rest(tmp_path: Path) -> None:
+    with server(tmp_path, "generic_whole") as it:
+        it.fleet.change(mode="Legacy")
+        as_found = it.take_over()
+        it.install()
+        assert it.is_installed()
+        it.release(as_found)
+        *_, part, whole = bodies(it)
+        assert part == {"Boot": {"BootSourceOverrideMode": "Legacy"}}
+        assert whole == {
+            "Boot": {
+                "BootSourceOverrideTarget": "None",
+                "BootSourceOverrideEnabled": "Disabled",
+                "BootSourceOverrideMode": "Legacy",
+            }
+        }
 
 
 def bodies(it: ServerUnderTest) -> list[Any]:
