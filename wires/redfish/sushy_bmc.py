@@ -31,7 +31,7 @@ from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.client.connector import BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
 from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
-from wires.redfish.client.refusals import NOT_NOW_WORDS, Refusals
+from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE, Refusals
 from wires.redfish.client.tasks import TaskResult
 from wires.redfish.drives.discs import DiscDrives, reread
 
@@ -376,7 +376,7 @@ class SushyBmc:
         """Convert the exceptions of sushy and requests into this program's errors."""
         try:
             yield
-        except (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError) as error:
+        except UNUSABLE as error:
             converted = self._refusals.of(error, attempt, known=self._was_read)
             if getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
                 self._forget_paths()

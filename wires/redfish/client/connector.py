@@ -115,7 +115,8 @@ class BmcConnector(Connector):  # type: ignore[misc]
                 links.add(link)
                 page = document_of(self._logged_in("GET", link))
                 members += page.get("Members") or ()
-            answer._content = json.dumps(document | {"Members": [member for member in members if member]}).encode()
+            listed = [member for member in members if isinstance(member, dict)]
+            answer._content = json.dumps(document | {"Members": listed}).encode()
         return answer
 
     def _patch(self, path: str, *, headers: dict[str, str] | None = None, **kwargs: Any) -> Any:

@@ -26,6 +26,8 @@ NOT_NOW_WORDS = (
     "SYS518",  # iDRAC, up to 20 s after an operation
     "SessionLimitExceeded",
 )
+UNUSABLE = (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError)
+"""What sushy raises, and lets through where an answer is not as the standard has it."""
 SILENT_FIX = "see whether the BMC's own pages answer, and reset the BMC if they do not; then repeat the command"
 
 

@@ -10,7 +10,7 @@ import sushy
 from sushy.resources.manager.constants import ConnectedVia, VirtualMediaType
 
 from wires.redfish.client.quirks import Quirks
-from wires.redfish.client.refusals import NOT_NOW_WORDS
+from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE
 from wires.redfish.drives.unusable import explained, taking_none
 
 DISC = frozenset({VirtualMediaType.CD, VirtualMediaType.DVD})
@@ -20,8 +20,6 @@ ENABLE = ".EnableRMedia"
 """The end of the name of AMI's action that switches virtual media on. Before it, some BMCs list no drives."""
 ACTIONS = ("#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia")
 NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
-UNREADABLE = (sushy.exceptions.MissingAttributeError, sushy.exceptions.MalformedAttributeError, ValueError)
-"""Errors of an answer that has not what a drive must have."""
 UNAVAILABLE = (sushy.exceptions.MissingAttributeError, sushy.exceptions.ResourceNotFoundError)
 
 
@@ -149,9 +147,9 @@ def _drives(listings: Sequence[Any], unreadable: list[Exception]) -> Iterator[An
         for path in listing.members_identities:
             try:
                 yield listing.get_member(path)
-            except sushy.exceptions.AccessError:
+            except (sushy.exceptions.AccessError, sushy.exceptions.ConnectionError):
                 raise
-            except (sushy.exceptions.HTTPError, *UNREADABLE) as error:
+            except UNUSABLE as error:
                 unreadable.append(error)
 
 
