@@ -101,7 +101,7 @@ class BmcConnector(Connector):  # type: ignore[misc]
         if method == "GET":
             return self._with_all_pages(self._logged_in(method, path, **kwargs))
         self.task = ""
-        send = self._patch if method == "PATCH" else partial(self._logged_in, method)
+        send: Callable[..., Any] = self._patch if method == "PATCH" else partial(self._logged_in, method)
         answer = send(path, **kwargs)
         self.task = task_path(answer)
         return answer

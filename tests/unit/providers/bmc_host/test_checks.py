@@ -31,7 +31,7 @@ def fleet() -> Iterator[Fleet]:
 
 @contextmanager
 def engine_of(
-    fleet: Fleet, consent: str = "", password: str = "", boot_mode: str = "UEFI", **limits: float
+    fleet: Fleet, consent: str = "", password: str = "", boot_mode: str = "UEFI", **limits: Any
 ) -> Iterator[tuple[BmcProbe, BmcHostEngine]]:
     access = BmcAccess(address=fleet.address(0), username=fleet.options.username, boot_mode=boot_mode)
     bmc = BmcProbe(access, SecretStr(password or fleet.options.password), replace(CHECK_LIMITS, **limits))
@@ -40,7 +40,7 @@ def engine_of(
 
 
 def row_of(
-    fleet: Fleet, consent: str | None = None, password: str = "", boot_mode: str = "UEFI", **limits: float
+    fleet: Fleet, consent: str | None = None, password: str = "", boot_mode: str = "UEFI", **limits: Any
 ) -> BmcReport:
     with engine_of(fleet, consent or "", password, boot_mode, **limits) as (bmc, engine):
         return Check(bmc, engine, consent is not None).report()
