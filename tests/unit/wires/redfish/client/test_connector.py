@@ -200,7 +200,7 @@ def test_old_tls_is_refused_at_once_and_its_fix_helps_that_host_only(tls: Fleet,
 
 
 @pytest.mark.parametrize("old", OLD)
-def test_a_certificate_that_is_not_the_pinned_one_gets_no_password_by_old_tls(tls: Fleet, old: str) -> None:
+def test_old_tls_gives_no_password_to_a_certificate_that_is_not_trusted(tls: Fleet, old: str) -> None:
     tls.change(0, tls=old)
     with pytest.raises(BmcRefusedError, match="Fingerprints did not match"):
         power_of(tls, fingerprint="ab" * 32, legacy_tls=True)
