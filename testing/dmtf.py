@@ -80,8 +80,8 @@ def accepts(program: Program, service: Service, folder: Path, *arguments: str) -
         options += ["--ca-bundle", str(ca)]
     # The variables of this process may name a proxy, or other CAs.
     env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
-    command = [_tool("redfish-validators") / program.name, *options]
-    done = subprocess.run(command, env=env, cwd=folder, capture_output=True, text=True, check=False)
+    command = _tool("redfish-validators") / program.name
+    done = subprocess.run([command, *options], env=env, cwd=folder, capture_output=True, text=True, check=False)
     assert len(list(folder.rglob("*.xlsx"))) == 1, done.stdout + done.stderr
     return done.returncode == 0
 

@@ -1,26 +1,61 @@
-"""The failures that DMTF's programs report of fakes on purpose, each with its reason."""
+"""The failures that DMTF's programs report of fake BMCs on purpose, each with its reason."""
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from testing.dmtf import Program
-from testing.fakes.fleet.unusable import EVERY
+from testing.dmtf import PROTOCOL, SERVICE, USE_CASES, Program
+from testing.fakes.fleet.vendors import Vendor
 
 
 @dataclass(frozen=True)
 class Explained:
-    """A failure.
+    """Failures with one reason.
 
     Args:
-        row: Pattern of a row of `testing.dmtf.failures`.
-        fakes: The fakes that have it.
+        rows: Pattern that is in each of their rows, as `testing.dmtf.failures` returns them.
+        has: Whether a fake has them.
     """
 
     program: Program
-    row: str
+    rows: str
     why: str
-    fakes: frozenset[str] = frozenset(EVERY)
+    has: Callable[[Vendor], bool] = lambda _: True
 
     def covers(self, row: str) -> bool:
-        """Return whether this explains a row."""
-        return re.search(self.row, row) is not None
+        """Return whether this is the reason of a row."""
+        return re.search(self.rows, row) is not None
+
+
+EXPLAINED = (
+    Explained(
+        PROTOCOL,
+        r"^SEC_PRIV_SUPPORT_PREDEFINED_ROLES .* role (Administrator|Operator|ReadOnly) not found$",
+        "No fake has accounts, since the program reads none; sushy-tools' emulator fails here, too",
+    ),
+    Explained(
+        SERVICE,
+        r"/VirtualMedia/Config \| .* HTTP 404",
+        "Only the name of what Supermicro has in place of InsertMedia matters: the program does not read it",
+        lambda vendor: vendor.media_config,
+    ),
+    Explained(
+        USE_CASES,
+        r"^Power Control \| Reset Operation \| .* 'On' .*(PSU501|InvalidOperationForSystemState)",
+        "iDRAC and iLO refuse a reset to the power that the server has; the program reads the power first",
+        lambda vendor: vendor.already is not None,
+    ),
+    Explained(
+        USE_CASES,
+        r"^Boot Override \| .*(Continuous|One-Time|Disable) Boot Override \| ",
+        "DMTF's program writes to the System only, and a part of Boot; these BMCs want Boot whole, or in "
+        "@Redfish.Settings, and the program does so",
+        lambda vendor: vendor.boot_in_settings or vendor.boot_whole,
+    ),
+    Explained(
+        USE_CASES,
+        r"^Boot Override \| Disable Boot Override \| ",
+        "iLO refuses a change of Boot in POST; the program sends it again",
+        lambda vendor: bool(vendor.boot_busy),
+    ),
+)

@@ -67,7 +67,9 @@ def boot(machine: Machine) -> Document:
     """Return the boot override, of the resource in which it is written."""
     shown = machine.written if machine.vendor.boot_pending else machine.boot
     modes = machine.vendor.firmware.modes
-    allowed = {f"{MODE}@Redfish.AllowableValues": modes} if modes else {}
+    allowed: Document = {f"{MODE}@Redfish.AllowableValues": modes} if modes else {}
+    if "UefiTarget" in machine.vendor.targets:
+        allowed["UefiTargetBootSourceOverride"] = None
     return {**shown, **allowed, "BootSourceOverrideTarget@Redfish.AllowableValues": machine.vendor.targets}
 
 

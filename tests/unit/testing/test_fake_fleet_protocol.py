@@ -18,21 +18,22 @@ def bmc() -> Iterator[Raw]:
         yield bmc
 
 
-def answer(bmc: Raw, line: str, *, login: bool = True, **headers: str) -> tuple[HTTPResponse, bytes]:
-    bmc.connection.request(*line.split(" "), headers=(bmc.login if login else {}) | headers)
+def answer(bmc: Raw, line: str, headers: dict[str, str] | None = None) -> tuple[HTTPResponse, bytes]:
+    method, path = line.split(" ")
+    bmc.connection.request(method, path, headers=bmc.login if headers is None else headers)
     got = bmc.connection.getresponse()
     return got, got.read()
 
 
 @pytest.mark.parametrize("path", ["/redfish", ROOT, f"{ROOT}/odata", f"{ROOT}/$metadata"])
 def test_the_documents_of_the_standard_need_no_login(bmc: Raw, path: str) -> None:
-    got, body = answer(bmc, f"GET {path}", login=False)
+    got, body = answer(bmc, f"GET {path}", headers={})
     assert (got.status, bool(body)) == (200, True)
     assert got.headers["Content-Type"] == ("application/xml" if "metadata" in path else "application/json")
 
 
 def test_a_request_without_login_learns_how_to_log_in(bmc: Raw) -> None:
-    got, _ = answer(bmc, f"GET {SYSTEM}", login=False)
+    got, _ = answer(bmc, f"GET {SYSTEM}", headers={})
     assert (got.status, got.headers["WWW-Authenticate"]) == (401, 'Basic realm="BMC"')
 
 
@@ -56,7 +57,7 @@ def test_head_has_the_headers_of_get_and_no_body(bmc: Raw) -> None:
 
 
 def test_another_version_of_odata_is_refused(bmc: Raw) -> None:
-    assert answer(bmc, f"GET {SYSTEM}", **{"OData-Version": "4.1"})[0].status == 412
+    assert answer(bmc, f"GET {SYSTEM}", bmc.login | {"OData-Version": "4.1"})[0].status == 412
 
 
 def test_a_resource_links_its_schema(bmc: Raw) -> None:
@@ -71,6 +72,12 @@ def test_a_session_begins_at_members_too_and_can_be_read(bmc: Raw) -> None:
     assert (status, bmc.get(session["@odata.id"])) == (201, session)
     assert answer(bmc, f"DELETE {session['@odata.id']}")[0].status == 204
     assert bmc.ask("GET", session["@odata.id"])[0] == 404
+
+
+def test_a_server_without_a_virtual_cd_can_be_switched_on() -> None:
+    with running(Options(vendors=("intel",), tls=False)) as fleet, raw(fleet) as bmc:
+        assert (bmc.reset("On"), bmc.power(), bmc.power()) == (204, "PoweringOn", "On")
+        assert fleet.figures().booted == ["nothing"]
 
 
 def test_only_some_vendors_refuse_a_reset_to_the_present_power() -> None:
