@@ -9,6 +9,8 @@ from testing.fakes.fleet.vendors import Vendor
 ROOT = "/redfish/v1"
 SESSION_SERVICE = f"{ROOT}/SessionService"
 SESSIONS = f"{SESSION_SERVICE}/Sessions"
+CHOSEN = {"UefiTarget": "UefiTargetBootSourceOverride", "UefiBootNext": "BootNext"}
+"""By boot target: the property that says what it boots."""
 Document = dict[str, Any]
 
 
@@ -67,10 +69,9 @@ def boot(machine: Machine) -> Document:
     """Return the boot override, of the resource in which it is written."""
     shown = machine.written if machine.vendor.boot_pending else machine.boot
     modes = machine.vendor.firmware.modes
-    allowed: Document = {f"{MODE}@Redfish.AllowableValues": modes} if modes else {}
-    if "UefiTarget" in machine.vendor.targets:
-        allowed["UefiTargetBootSourceOverride"] = None
-    return {**shown, **allowed, "BootSourceOverrideTarget@Redfish.AllowableValues": machine.vendor.targets}
+    allowed = {f"{MODE}@Redfish.AllowableValues": modes} if modes else {}
+    chosen = {word: None for target, word in CHOSEN.items() if target in machine.vendor.targets}
+    return {**shown, **chosen, **allowed, "BootSourceOverrideTarget@Redfish.AllowableValues": machine.vendor.targets}
 
 
 def system(machine: Machine) -> Document:
