@@ -92,7 +92,7 @@ provisioner: setup ## Run the commands of prepare-a-provisioner.md on a bare Deb
 	$(PY) -m pytest -q -m provisioner tests/provisioner
 
 # Its tests wait more than they work.
-redfish-conformance: setup ## Have DMTF's programs judge each fake BMC, and the profile for vendors; for the night
+redfish-conformance: setup ## Run DMTF's validators on each fake BMC, and compare the profile for vendors; for the night
 	@tools/redfish-validators >/dev/null
 	@tools/redfish-schemas >/dev/null
 	$(PY) -m pytest -q -rP -n 8 -m conformance tests/conformance

@@ -65,7 +65,7 @@ def _servers() -> list[Need]:
     }
     return [
         _server("A server, not a DPU", SystemType=_any_of(kinds)),
-        _server("It can be told from others", UUID={**MANDATORY, "ReplacedByProperty": "SerialNumber"}),
+        _server("Its identity can be read", UUID={**MANDATORY, "ReplacedByProperty": "SerialNumber"}),
         _server("Its power can be read", PowerState=MANDATORY),
         _server("It boots the virtual CD once, then its disk", Boot={**MANDATORY, **boot}),
     ]
@@ -81,6 +81,7 @@ def _drives() -> Need:
     """At least one drive takes an image, by InsertMedia, else by PATCH.
 
     TransferProtocolType OEM marks a drive that only a browser fills (OpenBMC's proxy mode, bmcweb virtual_media.hpp).
+    A BMC that has no other drives passes: DSP0272 cannot ask for one of several resources there.
     """
     from_browser = {"CompareProperty": "TransferProtocolType", "CompareType": "Equal", "CompareValues": ["OEM"]}
     image = {

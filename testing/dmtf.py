@@ -1,4 +1,4 @@
-"""DMTF's own programs that judge a Redfish service. tools/redfish-validators installs them."""
+"""DMTF's own validators of a Redfish service. tools/redfish-validators installs them."""
 
 import json
 import os
@@ -6,7 +6,6 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Self
 
 from testing.checkout import ROOT
 from testing.fakes.fleet.fleet import Fleet
@@ -17,12 +16,12 @@ from openpyxl import load_workbook
 rows = load_workbook(sys.argv[1])["Results"].iter_rows(values_only=True)
 print(json.dumps(list(rows), default=str))
 """
-"""Prints the rows of a report; for the Python of the programs' own environment."""
+"""Prints the rows of a report; for the Python of the validators' own environment."""
 
 
 @dataclass(frozen=True)
-class Program:
-    """A program, whose report has one row for each thing that it judges.
+class Validator:
+    """A validator, whose report has one row for each thing that it tests.
 
     Args:
         row: The columns that name such a thing.
@@ -36,26 +35,10 @@ class Program:
     trusts: bool = False
 
 
-SERVICE = Program("rf_service_validator", ("URI", "Property"), schemas=True)
-PROTOCOL = Program("rf_protocol_validator", ("Assertion", "Method", "URI"), trusts=True)
-USE_CASES = Program("rf_use_case_checkers", ("Category", "Test Name", "Operation"))
-INTEROP = Program("rf_interop_validator")
-
-
-@dataclass(frozen=True)
-class Service:
-    """A Redfish service, and the login to it."""
-
-    url: str
-    username: str
-    password: str
-    ca: str
-    """PEM text."""
-
-    @classmethod
-    def of(cls, fleet: Fleet) -> Self:
-        """Return the first BMC of a fleet."""
-        return cls(fleet.base(0), fleet.options.username, fleet.options.password, fleet.ca)
+SERVICE = Validator("rf_service_validator", ("URI", "Property"), schemas=True)
+PROTOCOL = Validator("rf_protocol_validator", ("Assertion", "Method", "URI"), trusts=True)
+USE_CASES = Validator("rf_use_case_checkers", ("Category", "Test Name", "Operation"))
+INTEROP = Validator("rf_interop_validator")
 
 
 @cache
@@ -64,39 +47,39 @@ def _tool(name: str) -> Path:
     return Path(subprocess.check_output([ROOT / "tools" / name], text=True).strip())
 
 
-def accepts(program: Program, service: Service, folder: Path, *arguments: str) -> bool:
-    """Run a program, and return whether nothing in its report fails.
+def accepts(validator: Validator, fleet: Fleet, folder: Path, *arguments: str) -> bool:
+    """Run a validator on the first BMC of a fleet, and return whether nothing in its report fails.
 
     Args:
         folder: An empty folder, for the report.
     """
-    login = ["--rhost", service.url, "--username", service.username, "--password", service.password]
-    options = [*login, "--report-dir", str(folder), *arguments]
-    if program.schemas:
+    login = ["--username", fleet.options.username, "--password", fleet.options.password]
+    options = ["--rhost", fleet.base(0), *login, "--report-dir", str(folder), *arguments]
+    if validator.schemas:
         options += ["--skipschema", "--schema_directory", str(_tool("redfish-schemas"))]
-    if program.trusts:
+    if validator.trusts:
         ca = folder / "ca.pem"
-        ca.write_text(service.ca)
+        ca.write_text(fleet.ca)
         options += ["--ca-bundle", str(ca)]
     # The variables of this process may name a proxy, or other CAs.
     env = {"PATH": os.environ["PATH"], "HOME": str(folder)}
-    command = _tool("redfish-validators") / program.name
+    command = _tool("redfish-validators") / validator.name
     done = subprocess.run([command, *options], env=env, cwd=folder, capture_output=True, text=True, check=False)
     assert len(list(folder.rglob("*.xlsx"))) == 1, done.stdout + done.stderr
     return done.returncode == 0
 
 
-def failures(program: Program, service: Service, folder: Path) -> list[str]:
-    """Run a program, and return the rows of its report that fail, each with its message."""
-    accepted = accepts(program, service, folder)
+def failures(validator: Validator, fleet: Fleet, folder: Path) -> list[str]:
+    """Run a validator as `accepts` does, and return the rows of its report that fail, each with its message."""
+    accepted = accepts(validator, fleet, folder)
     (report,) = folder.rglob("*.xlsx")
     columns, *rows = json.loads(subprocess.check_output([_tool("redfish-validators") / "python", "-c", ROWS, report]))
     named = [dict(zip(columns, row, strict=True)) for row in rows]
-    failed = [_text(program, row) for row in named if row["Result"] == "FAIL"]
+    failed = [_text(validator, row) for row in named if row["Result"] == "FAIL"]
     assert accepted is not bool(failed)
     return failed
 
 
-def _text(program: Program, row: dict[str, object]) -> str:
+def _text(validator: Validator, row: dict[str, object]) -> str:
     message = " ".join(str(row["Message"]).split())
-    return f"{' | '.join(str(row[column] or '-') for column in program.row)}: {message}"
+    return f"{' | '.join(str(row[column] or '-') for column in validator.row)}: {message}"

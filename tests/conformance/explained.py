@@ -1,10 +1,10 @@
-"""The failures that DMTF's programs report of fake BMCs on purpose, each with its reason."""
+"""The failures that DMTF's validators report of fakes that are so on purpose, each with its reason."""
 
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from testing.dmtf import PROTOCOL, SERVICE, USE_CASES, Program
+from testing.dmtf import PROTOCOL, SERVICE, USE_CASES, Validator
 from testing.fakes.fleet.vendors import Vendor
 
 
@@ -17,7 +17,7 @@ class Explained:
         has: Whether a fake has them.
     """
 
-    program: Program
+    validator: Validator
     rows: str
     why: str
     has: Callable[[Vendor], bool] = lambda _: True
@@ -36,7 +36,7 @@ EXPLAINED = (
     Explained(
         SERVICE,
         r"/VirtualMedia/Config \| .* HTTP 404",
-        "Only the name of what Supermicro has in place of InsertMedia matters: the program does not read it",
+        "The program needs only the name of what Supermicro has instead of InsertMedia, and does not read it",
         lambda vendor: vendor.media_config,
     ),
     Explained(
@@ -48,7 +48,7 @@ EXPLAINED = (
     Explained(
         USE_CASES,
         r"^Boot Override \| .*(Continuous|One-Time|Disable) Boot Override \| ",
-        "DMTF's program writes to the System only, and a part of Boot; these BMCs want Boot whole, or in "
+        "DMTF's checker writes to the System only, and a part of Boot; these BMCs want Boot whole, or in "
         "@Redfish.Settings, and the program does so",
         lambda vendor: vendor.boot_in_settings or vendor.boot_whole,
     ),

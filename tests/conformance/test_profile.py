@@ -7,7 +7,7 @@ import pytest
 
 from base.errors import OkdBaremetalError
 from testing.bmc_profile import DOCUMENT
-from testing.dmtf import INTEROP, Service, accepts
+from testing.dmtf import INTEROP, accepts
 from testing.fakes.fleet.fleet import Options, running
 from testing.fakes.fleet.parts import Firmware
 from testing.fakes.fleet.unusable import EVERY
@@ -37,7 +37,7 @@ def passes_the_profile(fake: str, folder: Path) -> bool:
     """Whether a BMC has all that the profile wants. Virtual media is switched on, as buy-servers.md has it."""
     with running(Options(vendors=(fake,))) as fleet:
         fleet.change(0, media_enabled=True)
-        return accepts(INTEROP, Service.of(fleet), folder, str(DOCUMENT))
+        return accepts(INTEROP, fleet, folder, str(DOCUMENT))
 
 
 def installs(fake: str, folder: Path) -> bool:

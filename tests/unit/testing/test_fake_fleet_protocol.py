@@ -1,4 +1,4 @@
-"""What DSP0266 asks of every service; `make redfish-conformance` has DMTF's own programs judge it."""
+"""What DSP0266 asks of every service; `make redfish-conformance` runs DMTF's own validators on it."""
 
 from collections.abc import Iterator
 from http.client import HTTPResponse
