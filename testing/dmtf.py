@@ -53,7 +53,7 @@ def accepts(validator: Validator, fleet: Fleet, folder: Path, *arguments: str) -
     Args:
         folder: An empty folder, for the report.
     """
-    login = ["--username", fleet.options.username, "--password", fleet.options.password]
+    login = ["--user", fleet.options.username, "--password", fleet.options.password]
     options = ["--rhost", fleet.base(0), *login, "--report-dir", str(folder), *arguments]
     if validator.schemas:
         options += ["--skipschema", "--schema_directory", str(_tool("redfish-schemas"))]
