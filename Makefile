@@ -30,7 +30,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes provisioner fleet fleet-rehearsal image bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal image bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -61,7 +61,7 @@ fmt: setup ## Format the code and sort its imports
 
 # Tests of the wire and the engine wait more than they work: more workers than cores.
 test: _tools check ## check, then all tiers of tests: unit, program, plugin, process, wire, end to end
-	$(PY) -m pytest -q -n 10 -m "not alone and not kubernetes and not fleet and not provisioner" tests
+	$(PY) -m pytest -q -n 10 -m "not alone and not kubernetes and not fleet and not provisioner and not conformance" tests
 	$(PY) -m pytest -q -n 5 -m alone tests
 
 test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loop
@@ -91,6 +91,12 @@ provisioner: setup ## Run the commands of prepare-a-provisioner.md on a bare Deb
 	@tools/progress "a bare Debian 12" $(PY) -m lab.debian
 	$(PY) -m pytest -q -m provisioner tests/provisioner
 
+# Its tests wait more than they work.
+redfish-conformance: setup ## Run DMTF's validators on each fake BMC, and compare the profile for vendors; for the night
+	@tools/redfish-validators >/dev/null
+	@tools/redfish-schemas >/dev/null
+	$(PY) -m pytest -q -rP -n 8 -m conformance tests/conformance
+
 # What the tests need, all at once: one build after the other leaves a core idle.
 _tools:
 	@tools/packages tests/packages.txt
@@ -118,12 +124,13 @@ image: setup _coreos-installer ## Build the image of this release, dist/okd-bare
 bench: setup ## Measure previews; the figures belong in bench/README.md
 	$(PY) -m bench
 
-accept: setup ## Rewrite the golden files and docs/reference/support.md from the code; review that diff as behaviour
+accept: setup ## Rewrite the golden files, support.md and the profile of BMCs from the code; review that diff as behaviour
 	$(PY) -m pytest tests/unit/assets tests/unit/providers/machines tests/program/test_reviews.py tests/e2e/test_review.py tests/e2e/test_readme.py --accept-golden -q -m golden
 	$(PY) -m testing.support
+	$(PY) -m testing.bmc_profile
 
 lock: setup ## Compile the requirements*.txt from their .in files
-	@for name in requirements-build requirements requirements-check requirements-dev; do \
+	@for name in requirements-build requirements requirements-check requirements-conformance requirements-dev; do \
 		echo "$$name.txt" && $(PIP_COMPILE) --output-file $$name.txt $$name.in; done
 
 clean: ## Remove .venv and caches from the checkout

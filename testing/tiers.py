@@ -7,7 +7,7 @@ from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
-WAITING_S = {"e2e": 900, "fleet": 300, "provisioner": 300, "wire": 300}
+WAITING_S = {"conformance": 300, "e2e": 900, "fleet": 300, "provisioner": 300, "wire": 300}
 """Time limits of the tiers that wait more than they work, for engines and machines."""
 REVIEW = "tests/e2e/test_review.py"
 """The only file of those tiers whose tests share a slow fixture."""

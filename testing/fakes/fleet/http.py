@@ -36,14 +36,16 @@ class Request:
 
 @dataclass(slots=True)
 class Answer:
-    """One answer; without a document it has no body."""
+    """One answer; without a document it has no body. A document of bytes is not JSON."""
 
     status: int
     document: Any = None
     headers: dict[str, str] = field(default_factory=dict)
 
     def body(self) -> bytes:
-        """Return the document as JSON."""
+        """Return the document, as JSON unless it is of bytes."""
+        if isinstance(self.document, bytes):
+            return self.document
         return b"" if self.document is None else json.dumps(self.document).encode()
 
 

@@ -288,8 +288,8 @@ class Machine:
                 drive.image, drive.inserted = "", False
 
     def disc_drive(self) -> Drive:
-        """Return the drive that boots."""
-        return next(drive for drive in self.drives.values() if self._boots(drive.slot))
+        """Return the drive that boots; an empty one that is not in `drives` if none does."""
+        return next((drive for drive in self.drives.values() if self._boots(drive.slot)), Drive(Slot("none")))
 
     def _boots(self, slot: Slot) -> bool:
         usable = slot.action or self.vendor.media_by == "patch"

@@ -29,6 +29,7 @@ class Slot:
         action: Whether it advertises InsertMedia and EjectMedia.
         own_action: Name of the vendor's own action that mounts an image in it; empty if there is none.
         refuses: Status that answers every insert; 0 if it accepts media.
+        protocol: Its TransferProtocolType; empty if it reports none.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Slot:
     action: bool = True
     own_action: str = ""
     refuses: int = 0
+    protocol: str = ""
 
 
 @dataclass(frozen=True)

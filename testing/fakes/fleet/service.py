@@ -3,9 +3,10 @@
 import secrets
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache, partial
 
-from testing.fakes.fleet import captured, tree, writes
+from testing.fakes.fleet import captured, protocol, tree, writes
 from testing.fakes.fleet.http import Answer, Request
 from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.parts import Refusal
@@ -14,12 +15,13 @@ from testing.fakes.fleet.writes import DONE, MISSING, Routes, body_of, refuse
 
 NOT_LOGGED_IN = Refusal(401, "Base.1.8.NoValidSession")
 NOT_ALLOWED = Refusal(405, "Base.1.8.OperationNotAllowed")
+LOGINS = (f"POST {tree.SESSIONS}", f"POST {tree.SESSIONS}/Members")
 SESSION_LIMIT = Refusal(503, "Base.1.8.SessionLimitExceeded")
 
 
 def _tersely(answer: Answer) -> Answer:
     """Return an error in the form of iLO."""
-    if answer.document and "error" in answer.document:
+    if isinstance(answer.document, dict) and "error" in answer.document:
         error = answer.document["error"]
         error["message"] = "See @Message.ExtendedInfo for more information."
         for detail in error["@Message.ExtendedInfo"]:
@@ -38,12 +40,15 @@ class Service:
         self._machine = machine
         self._login = {"UserName": username, "Password": password}
         self._basic = "Basic " + b64encode(f"{username}:{password}".encode()).decode()
-        self._routes = (captured.routes if machine.vendor.capture else _routes)(machine.vendor)
+        self._routes = protocol.ROUTES | (captured.routes if machine.vendor.capture else _routes)(machine.vendor)
+        self._methods = protocol.methods([*self._routes, *LOGINS])
 
     def answer(self, request: Request) -> Answer:
         """Carry out a request, and return its answer."""
-        answer = self._answer(request)
-        return _tersely(answer) if self._machine.vendor.terse else answer
+        asked = replace(request, method="GET") if request.method == "HEAD" else request
+        answer = protocol.refusal(request) or self._answer(asked)
+        answer = _tersely(answer) if self._machine.vendor.terse else answer
+        return protocol.complete(answer, request, self._allowed(request.path))
 
     def unlicensed(self) -> Answer:
         """Refuse because a licence is missing."""
@@ -52,17 +57,25 @@ class Service:
         return _tersely(answer) if vendor.terse else answer
 
     def _answer(self, request: Request) -> Answer:
-        if request.line == f"POST {tree.SESSIONS}":
+        if request.line in LOGINS:
             return self._log_in(request)
-        if request.line != f"GET {tree.ROOT}" and not self._is_known(request):
+        if request.line not in protocol.WITHOUT_LOGIN and not self._is_known(request):
             return refuse(NOT_LOGGED_IN)
-        if request.line.startswith(f"DELETE {tree.SESSIONS}/"):
-            return self._log_out(request.path.rsplit("/", 1)[1])
+        if name := self._session(request.path):
+            return self._in_session(request, name)
         handler = self._routes.get(request.line)
         if handler is None:
-            exists = any(line.endswith(f" {request.path}") for line in self._routes)
-            return refuse(NOT_ALLOWED if exists else MISSING, request.path)
+            return refuse(NOT_ALLOWED if self._allowed(request.path) else MISSING, request.path)
         return handler(self._machine, request)
+
+    def _allowed(self, path: str) -> str:
+        """Return the methods of a path, as the header Allow has them; empty if there is no such resource."""
+        return "GET, HEAD, DELETE" if self._session(path) else self._methods.get(path, "")
+
+    def _session(self, path: str) -> str:
+        """Return the id of the open session at a path; empty if there is none."""
+        parent, _, name = path.rpartition("/")
+        return name if parent == tree.SESSIONS and name in self._machine.sessions.values() else ""
 
     def _is_known(self, request: Request) -> bool:
         by_session = request.headers.get("x-auth-token") in self._machine.sessions
@@ -76,15 +89,18 @@ class Service:
             return refuse(SESSION_LIMIT)
         token, name = secrets.token_hex(16), str(len(machine.figures.received))
         machine.sessions[token] = name
-        path = f"{tree.SESSIONS}/{name}"
-        document = tree.resource(path, "Session.v1_3_0.Session", UserName=self._login["UserName"])
-        return Answer(201, document, {"X-Auth-Token": token, "Location": path})
+        document = tree.session(name, self._login["UserName"])
+        return Answer(201, document, {"X-Auth-Token": token, "Location": document["@odata.id"]})
 
-    def _log_out(self, name: str) -> Answer:
-        for token in [token for token, session in self._machine.sessions.items() if session == name]:
-            del self._machine.sessions[token]
-            return DONE
-        return refuse(MISSING, name)
+    def _in_session(self, request: Request, name: str) -> Answer:
+        sessions = self._machine.sessions
+        if request.method == "GET":
+            return Answer(200, tree.session(name, self._login["UserName"]))
+        if request.method != "DELETE":
+            return refuse(NOT_ALLOWED, name)
+        for token in [token for token, session in sessions.items() if session == name]:
+            del sessions[token]
+        return DONE
 
 
 @cache
@@ -145,10 +161,7 @@ def _tagged(machine: Machine, document: tree.Document) -> Answer:
     return Answer(200, document, {"ETag": tag if machine.etag_in == "header" else ""})
 
 
-def _read_drive(name: str, machine: Machine, _: Request) -> Answer:
+def _read_drive(name: str, machine: Machine, request: Request) -> Answer:
     if not machine.media_enabled:
         return refuse(MISSING, name)
-    allow = "GET, HEAD, PATCH" if machine.vendor.media_by == "patch" else "GET, HEAD"
-    answer = _tagged(machine, tree.drive(machine, machine.drives[name]))
-    answer.headers["Allow"] = allow
-    return answer
+    return _read(lambda machine: tree.drive(machine, machine.drives[name]), machine, request)

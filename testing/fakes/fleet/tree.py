@@ -9,6 +9,8 @@ from testing.fakes.fleet.vendors import Vendor
 ROOT = "/redfish/v1"
 SESSION_SERVICE = f"{ROOT}/SessionService"
 SESSIONS = f"{SESSION_SERVICE}/Sessions"
+CHOSEN = {"UefiTarget": "UefiTargetBootSourceOverride", "UefiBootNext": "BootNext"}
+"""By boot target: the property that says what it boots."""
 Document = dict[str, Any]
 
 
@@ -25,7 +27,8 @@ def resource(path: str, kind: str, **fields: Any) -> Document:
 def collection(path: str, kind: str, members: Iterable[str]) -> Document:
     """Return a collection of the resources below it."""
     links = [link(f"{path}/{member}") for member in members]
-    return resource(path, kind, **{"Members@odata.count": len(links), "Members": links})
+    counted = {"Members@odata.count": len(links), "Members": links}
+    return {"@odata.id": path, "@odata.type": f"#{kind}.{kind}", "Name": kind, **counted}
 
 
 def root(machine: Machine) -> Document:
@@ -67,7 +70,8 @@ def boot(machine: Machine) -> Document:
     shown = machine.written if machine.vendor.boot_pending else machine.boot
     modes = machine.vendor.firmware.modes
     allowed = {f"{MODE}@Redfish.AllowableValues": modes} if modes else {}
-    return {**shown, **allowed, "BootSourceOverrideTarget@Redfish.AllowableValues": machine.vendor.targets}
+    chosen = {word: None for target, word in CHOSEN.items() if target in machine.vendor.targets}
+    return {**shown, **chosen, **allowed, "BootSourceOverrideTarget@Redfish.AllowableValues": machine.vendor.targets}
 
 
 def system(machine: Machine) -> Document:
@@ -75,7 +79,7 @@ def system(machine: Machine) -> Document:
     vendor, path = machine.vendor, machine.vendor.system_path
     document = resource(
         path,
-        "ComputerSystem.v1_13_0.ComputerSystem",
+        "ComputerSystem.v1_16_0.ComputerSystem",
         SystemType=vendor.system_type,
         UUID=uuid_of(machine.index),
         SerialNumber=serial_of(machine.index),
@@ -109,7 +113,7 @@ def system(machine: Machine) -> Document:
 def settings(machine: Machine) -> Document:
     """Return the system's settings, which are a resource of their own."""
     return resource(
-        f"{machine.vendor.system_path}/Settings", "ComputerSystem.v1_13_0.ComputerSystem", Boot=boot(machine)
+        f"{machine.vendor.system_path}/Settings", "ComputerSystem.v1_16_0.ComputerSystem", Boot=boot(machine)
     )
 
 
@@ -185,6 +189,8 @@ def drive(machine: Machine, state: Drive) -> Document:
     )
     if slot.types:
         document["MediaTypes"] = slot.types
+    if slot.protocol:
+        document["TransferProtocolType"] = slot.protocol
     verbs = ["InsertMedia", "EjectMedia"]
     if machine.vendor.eject_when_full:
         verbs = [verbs[state.inserted]]
@@ -206,6 +212,11 @@ def _reported(image: str, form: str) -> str:
 def session_service(machine: Machine) -> Document:
     """Return the session service."""
     return resource(SESSION_SERVICE, "SessionService.v1_1_8.SessionService", Sessions=link(SESSIONS))
+
+
+def session(name: str, username: str) -> Document:
+    """Return an open session."""
+    return resource(f"{SESSIONS}/{name}", "Session.v1_3_0.Session", UserName=username)
 
 
 def sessions(machine: Machine) -> Document:

@@ -50,6 +50,7 @@ class Vendor:
         firmware: How the boot mode and Secure Boot are set.
         needs_etag: Status that answers a PATCH without If-Match; 0: none.
         on_busy: How long after a power-off `On` is refused.
+        already: Answer to a Reset to the present power; None for success.
         unlicensed: Answer to a request that needs a missing licence.
         terse: Whether an error has its MessageId and arguments, and neither Message nor Severity.
         capture: File of the captured tree that is served; empty for a tree made of this row.
@@ -98,6 +99,7 @@ class Vendor:
     firmware: Firmware = parts.UNKNOWN
     needs_etag: int = 0
     on_busy: int = 0
+    already: Refusal | None = None
     unlicensed: Refusal = parts.UNLICENSED
     terse: bool = False
     capture: str = ""
@@ -144,7 +146,8 @@ GENERIC_WHOLE = replace(GENERIC, name="generic_whole", boot_whole=True)
 # D1: it reports only the file name of its image.
 GENERIC_NAME = replace(GENERIC, name="generic_name", image_as="name")
 
-# "eject | HPE iLO, Dell" (asynchronous eject); section 3's prototype and sushy's sources for VRM0009 and VRM0012.
+# "eject | HPE iLO, Dell" (asynchronous eject); section 3's prototype and sushy's sources for VRM0009 and VRM0012;
+# PSU501 of Dell's Event and Error Message Reference Guide: the server has that power already.
 DELL = Vendor(
     "dell",
     "Dell Inc.",
@@ -159,6 +162,7 @@ DELL = Vendor(
     insert_full=Refusal(400, "IDRAC.2.8.VRM0012"),
     eject_empty=Refusal(400, "IDRAC.2.8.VRM0009"),
     eject_takes=2,
+    already=Refusal(409, "IDRAC.2.8.PSU501"),
     firmware=parts.JOBS,
 )
 
@@ -195,6 +199,7 @@ DELL10 = Vendor(
     eject_empty=DELL.eject_empty,
     eject_takes=2,
     on_busy=3,
+    already=DELL.already,
     firmware=parts.JOBS,
 )
 
@@ -210,7 +215,8 @@ DELL_R750 = replace(
 )
 
 # "eject | HPE iLO" (body, empty drive), "boot override | HPE" (refused in POST). 32 captured trees, D7: its errors
-# have only a MessageId, and one names the licence that is missing.
+# have only a MessageId, and one names the licence that is missing. goldyfruit/ansible-ilo issue 1: a Reset to a state
+# that is there.
 HPE = Vendor(
     "hpe",
     "HPE",
@@ -224,6 +230,7 @@ HPE = Vendor(
     eject_empty=Refusal(400, "iLO.2.14.NoVirtualMediaConnectionAvailable"),
     eject_needs_body=True,
     boot_busy=3,
+    already=Refusal(400, "iLO.2.14.InvalidOperationForSystemState"),
     unlicensed=Refusal(403, "iLO.2.14.LicenseKeyRequired", args=("iLO Advanced",)),
     terse=True,
     firmware=parts.FIXED,
@@ -372,7 +379,7 @@ DGX = Vendor(
 )
 
 # "slot choice | Cisco C845A M8, OpenBMC" (no action, 405), "power | multi-system BMC" (several systems, one with
-# Boot).
+# Boot). bmcweb virtual_media.hpp: TransferProtocolType OEM of a drive that a browser fills.
 OPENBMC = Vendor(
     "openbmc",
     "Cisco Systems Inc",
@@ -380,7 +387,7 @@ OPENBMC = Vendor(
     "OpenBMC",
     "2.14.0",
     "C845M8.1.0",
-    (Slot("Slot_0", action=False), Slot("Slot_1", refuses=405), Slot("Slot_2")),
+    (Slot("Slot_0", action=False, protocol="OEM"), Slot("Slot_1", refuses=405), Slot("Slot_2")),
     system="system",
     manager="bmc",
     other_systems=("HGX_Baseboard_0",),

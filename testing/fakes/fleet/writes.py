@@ -121,7 +121,7 @@ def reset(machine: Machine, request: Request) -> Answer:
         ("Off", "PoweringOff") if kind in OFF_TYPES else ("On", "PoweringOn", "PoweringOff") if kind == "On" else ()
     )
     if machine.power in done:
-        return refuse(ALREADY, f"the power is {machine.power}")
+        return refuse(machine.vendor.already) if machine.vendor.already else DONE
     if kind == "On" and machine.since_change() <= machine.vendor.on_busy:
         return refuse(ALREADY, "the server was just switched off")
     machine.reset(kind)

@@ -13,7 +13,8 @@ from typing import Any
 from boot_media.iso import Iso
 from boot_media.media_server import MediaServer
 from testing.fakes.fleet.fleet import Fleet
-from testing.fakes.fleet.vendors import VENDORS, Vendor
+from testing.fakes.fleet.unusable import EVERY
+from testing.fakes.fleet.vendors import Vendor
 
 ISO_BYTES = 150_000
 
@@ -76,7 +77,7 @@ def raw(fleet: Fleet, host: int = 0) -> Iterator[Raw]:
     else:
         connection = http.client.HTTPConnection(fleet.node(host), fleet.port, timeout=5)
     try:
-        vendor = VENDORS[options.vendors[host % len(options.vendors)]]
+        vendor = EVERY[options.vendors[host % len(options.vendors)]]
         yield Raw(connection, vendor, {"Authorization": f"Basic {login}"})
     finally:
         connection.close()
