@@ -368,11 +368,20 @@ def test_an_image_that_the_bmc_drops_at_the_start_is_no_firewall() -> None:
     rig.bmc.lost = lambda write: setattr(rig.bmc, "image", None) if write == "On" and not rig.bmc.installs else None
     with pytest.raises(ProvisioningError, match=r"its virtual CD drive is empty\. Fix: switch the server off"):
         rig.run()
+    assert 120 <= rig.clock.now() - 1000 <= 150, "two reads of the drive, a minute apart"
     rig.bmc.lost = lambda _: None
     rig.bmc.request_power(Power.OFF)
     rig.clock.sleep(10)
     rig.run()
     assert rig.is_installed()
+
+
+def test_a_drive_that_reads_empty_for_a_moment_is_not_lost() -> None:
+    rig = slow(600)
+    reads = iter([None])
+    rig.bmc.media = lambda: next(reads, rig.bmc.image) if rig.bmc.state is Power.ON else rig.bmc.image
+    rig.run()
+    assert (rig.is_installed(), next(reads, "read")) == (True, "read")
 
 
 def test_firmware_that_does_not_come_to_boot_is_started_again() -> None:
