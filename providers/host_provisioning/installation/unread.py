@@ -4,8 +4,10 @@ from dataclasses import dataclass
 
 from base.errors import ProvisioningError
 from providers.host_provisioning.installation.boot_procedures import BootProcedure
-from wires.redfish.bmc import CD, SPELLINGS, BmcClient
+from wires.redfish.bmc import CD, SPELLINGS, BmcClient, BootOverride
 from wires.redfish.boot.mode import SLOW
+from wires.redfish.client.masking import shown
+from wires.redfish.steps import names_image
 
 FROM_OFF = "switch the server off, and run `pulumi up` again"
 """Begins an installation again where the BMC does not show it: a server that is On is taken for an installed one."""
@@ -30,34 +32,40 @@ class UnreadIso:
     post_s: float
     _look_s: float = 60.0
     """Seconds after power-on when the drive is read next. They double, so that a slow start costs few requests."""
-    _was_empty: bool = False
+    _was_lost: bool = False
 
     def check(self, spent_s: float, *, is_off: bool) -> None:
         """Check a server of whose ISO nothing was fetched `spent_s` after power-on.
 
         Raises:
-            ProvisioningError: It is off again; its firmware has had its time; or two reads found its drive empty.
+            ProvisioningError: It is off again; its firmware has had its time; or two reads found no ISO in its drive.
         """
         if is_off or spent_s >= self.post_s:
             raise self._never_fetched(spent_s, is_off=is_off)
         if self.procedure.shows_on_bmc and spent_s >= self._look_s:
-            is_empty = self.bmc.media() is None
+            is_lost = not names_image(self.bmc.media(), self.url)
             self._look_s *= 2
-            if is_empty and self._was_empty:
+            if is_lost and self._was_lost:
                 raise self._never_fetched(spent_s, is_off=False)
-            self._was_empty = is_empty
+            self._was_lost = is_lost
 
     def _never_fetched(self, spent_s: float, *, is_off: bool) -> ProvisioningError:
-        bmc, shows_on_bmc = self.bmc, self.procedure.shows_on_bmc
-        power, override = "off" if is_off else "on", bmc.boot_override()
-        why = f"the server is {power}, and its boot override reads {override.target} {override.enabled}"
-        is_lost = shows_on_bmc and bmc.media() is None
-        if shows_on_bmc:
-            why = f"{why}; its virtual CD drive {'is empty' if is_lost else 'has the ISO'}"
+        override, shows_drive = self.bmc.boot_override(), self.procedure.shows_on_bmc
+        reads = f"its boot override reads {override.target} {override.enabled}"
+        why = f"the server is {'off' if is_off else 'on'}, and {reads}"
+        image = self.bmc.media() if shows_drive else None
+        is_lost = shows_drive and not names_image(image, self.url)
+        if shows_drive:
+            contents = f"has {shown(image) if is_lost else 'the ISO'}" if image else "is empty"
+            why = f"{why}; its virtual CD drive {contents}"
         fault = self.procedure.never_fetched(self.url, spent_s, why)
-        fix = fault.fix
-        if shows_on_bmc and (override.target not in SPELLINGS[CD] or override.enabled == "Disabled"):
+        fix = LOST if is_lost else self._fix(fault.fix, override, is_off=is_off)
+        return ProvisioningError(fault.what, where=fault.where, fix=fix)
+
+    def _fix(self, fix: str, override: BootOverride, *, is_off: bool) -> str:
+        shows_drive = self.procedure.shows_on_bmc
+        if shows_drive and (override.target not in SPELLINGS[CD] or override.enabled == "Disabled"):
             fix = f"look at the server's console: {IGNORED}; if not, {fix}"
-        if not is_off:
-            fix = f"{fix}; {SLOW}" + ("" if shows_on_bmc else f"; then {FROM_OFF}")
-        return ProvisioningError(fault.what, where=fault.where, fix=LOST if is_lost else fix)
+        if is_off:
+            return fix
+        return f"{fix}; {SLOW}" if shows_drive else f"{fix}; {SLOW}; then {FROM_OFF}"

@@ -376,6 +376,15 @@ def test_an_image_that_the_bmc_drops_at_the_start_is_no_firewall() -> None:
     assert rig.is_installed()
 
 
+def test_an_image_that_somebody_else_inserts_at_the_start_is_named() -> None:
+    """Issue 42, 8, and the same kind: the drive is full, and not of the boot ISO."""
+    rig = slow(60)
+    rig.bmc.lost = lambda write: setattr(rig.bmc, "image", "nfs://192.0.2.9/other.iso") if write == "On" else None
+    named = r"virtual CD drive has nfs://192\.0\.2\.9.*Fix: switch the server off"
+    with pytest.raises(ProvisioningError, match=named):
+        rig.run()
+
+
 def test_a_drive_that_reads_empty_for_a_moment_is_not_lost() -> None:
     rig = slow(600)
     reads = iter([None])

@@ -1,18 +1,22 @@
 """The ends of an insert that a drive refuses in a body that no standard has (issue 42, 1)."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import cycle
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from base.errors import ProvisioningError
+from base.errors import BmcRefusedError, ProvisioningError
 from testing.fakes.fleet.fleet import Fault
 from testing.fakes.fleet.writes import READ_ONLY, refuse
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import OneBmc, one_bmc
+from wires.redfish.bmc import Power
+from wires.redfish.sushy_bmc import SushyBmc
+
+URL = "http://192.0.2.1/x.iso"
 
 WORDS = refuse(READ_ONLY, "no such method").document["error"]
 """What a BMC of the fleet says, as DSP0266 has it."""
@@ -89,10 +93,10 @@ def refusals(statuses: tuple[int, ...]) -> list[Any]:
 @pytest.mark.parametrize(("form", "status"), refusals(STATUSES))
 def test_the_next_drive_takes_the_image_whatever_the_first_one_says(openbmc: OneBmc, form: str, status: int) -> None:
     openbmc.fleet.heal()
-    openbmc.fleet.change(0, image="")
+    openbmc.fleet.change(0, images=dict.fromkeys(("Slot_1", "Slot_2"), ""))
     openbmc.fleet.forget()
     openbmc.answers("POST.*/Slot_1/", status, text=BODIES[form])
-    openbmc.client().insert("http://192.0.2.1/x.iso")
+    openbmc.client().insert(URL)
     assert [line.split("/")[-3] for line in openbmc.writes] == ["Slot_1", "Slot_2"], "Slot_0 has no action"
 
 
@@ -110,3 +114,23 @@ def test_the_only_drive_refuses_at_once_with_the_words_that_it_has(tmp_path: Pat
         assert "not usable" not in said
         assert ("no such method" in said or WORDS["code"] in said) is (form not in MUTE)
         assert it.clock.now() == began
+
+
+ASKED: dict[str, tuple[str, Callable[[SushyBmc], object]]] = {
+    "override": ("PATCH", lambda bmc: bmc.set_override("Cd", "Once")),
+    "reset": ("POST.*Reset", lambda bmc: bmc.request_power(Power.ON)),
+    "power": ("GET.*/Systems/system$", lambda bmc: bmc.power()),
+    "eject": ("POST.*Eject", lambda bmc: (bmc.insert(URL), bmc.media(), bmc.eject())),
+    "session": ("POST.*/Sessions$", lambda bmc: bmc.identity()),
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+@pytest.mark.parametrize("form", ["error-string", "code-null", "json-list", "details-of-text"])
+def test_any_other_request_is_refused_with_its_status(openbmc: OneBmc, asked: str, form: str) -> None:
+    request, ask = ASKED[asked]
+    openbmc.fleet.heal()
+    openbmc.fleet.change(0, images=dict.fromkeys(("Slot_1", "Slot_2"), ""))
+    openbmc.answers(request, 400, text=BODIES[form])
+    with pytest.raises(BmcRefusedError, match="HTTP 400"):
+        ask(openbmc.client(session=asked == "session"))
