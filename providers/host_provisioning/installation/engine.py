@@ -31,8 +31,8 @@ from boot_media.disk import CHOSEN, FAILED, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.consent import naming
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
+from providers.host_provisioning.installation.iso_fault import IsoFault
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
-from providers.host_provisioning.installation.unread import UnreadIso
 from wires.redfish.bmc import CD, HDD, ONCE, SPELLINGS, BmcClient, Power
 from wires.redfish.boot.mode import BootMode, SecureBootProof
 from wires.redfish.client.masking import shown
@@ -278,7 +278,11 @@ class Installation:
         self._enter(self.adapters.boot_procedure.step)
         what = "power Off (the sign that the installation is done)"
         self._read_url = url
-        yield from steps.wait_until(what, self._is_done(url), within_s=math.inf)
+        fault = IsoFault(self.adapters.bmc, self.adapters.boot_procedure, url, self.post_s)
+        try:
+            yield from steps.wait_until(what, self._is_done(url, fault), within_s=math.inf)
+        except BmcTimeoutError as error:
+            raise fault.explained(error) from None
         self._read_url = ""
         if self.adapters.boot_procedure.is_stuck(url):
             return False
@@ -318,15 +322,14 @@ class Installation:
 
         yield from steps.ensure("power On", has_started, switch_on, within_s=self._on_s)
 
-    def _is_done(self, url: str) -> Callable[[], bool]:
+    def _is_done(self, url: str, fault: IsoFault) -> Callable[[], bool]:
         bmc, clock, procedure = self.adapters.bmc, self.adapters.clock, self.adapters.boot_procedure
         started_at, proof = clock.now(), SecureBootProof(bmc, clock, self.post_s)
-        unread = UnreadIso(bmc, procedure, url, self.post_s)
 
         def is_done() -> bool:
             is_off = bmc.power() is Power.OFF
             if procedure.is_unread(url):
-                unread.check(clock.now() - started_at, is_off=is_off)
+                fault.check(clock.now() - started_at, is_off=is_off)
             if self._disk_report()[0] in (REFUSED, FAILED) or procedure.is_stuck(url):
                 return True
             proof.check(last=is_off)

@@ -376,6 +376,15 @@ def test_an_image_that_the_bmc_drops_at_the_start_is_no_firewall() -> None:
     assert rig.is_installed()
 
 
+def test_an_image_that_the_bmc_drops_later_is_named_at_the_deadline() -> None:
+    """Issue 42, 8, and the same kind: the live system has read some of its ISO, and cannot go on without the rest."""
+    rig = Rig()
+    rig.bmc.lost = lambda write: rig.bmc.eject() if write == "On" and not rig.bmc.installs else None
+    rig.bmc.install_s = 1e9
+    with pytest.raises(BmcTimeoutError, match=r"virtual CD drive is empty; .* Fix: switch the server off"):
+        rig.run()
+
+
 def test_an_image_that_somebody_else_inserts_at_the_start_is_named() -> None:
     """Issue 42, 8, and the same kind: the drive is full, and not of the boot ISO."""
     rig = slow(60)

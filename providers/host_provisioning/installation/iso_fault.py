@@ -1,8 +1,9 @@
-"""What is wrong with a server that is on while nothing of its boot ISO is fetched, by what its BMC shows."""
+"""What is wrong with a server that does not install from its boot ISO, by what its BMC shows."""
 
+from contextlib import suppress
 from dataclasses import dataclass
 
-from base.errors import ProvisioningError
+from base.errors import BmcError, BmcTimeoutError, ProvisioningError
 from providers.host_provisioning.installation.boot_procedures import BootProcedure
 from wires.redfish.bmc import CD, SPELLINGS, BmcClient, BootOverride
 from wires.redfish.boot.mode import SLOW
@@ -19,8 +20,8 @@ IGNORED = (
 
 
 @dataclass
-class UnreadIso:
-    """Finds the fault.
+class IsoFault:
+    """Finds what is wrong.
 
     Args:
         post_s: Seconds that the firmware may take from power-on until it boots.
@@ -32,22 +33,30 @@ class UnreadIso:
     post_s: float
     _look_s: float = 60.0
     """Seconds after power-on when the drive is read next. They double, so that a slow start costs few requests."""
-    _was_lost: bool = False
+    _was_empty: bool = False
 
     def check(self, spent_s: float, *, is_off: bool) -> None:
         """Check a server of whose ISO nothing was fetched `spent_s` after power-on.
 
         Raises:
-            ProvisioningError: It is off again; its firmware has had its time; or two reads found no ISO in its drive.
+            ProvisioningError: It is off again; its firmware has had its time; or two reads found its drive empty.
         """
         if is_off or spent_s >= self.post_s:
             raise self._never_fetched(spent_s, is_off=is_off)
         if self.procedure.shows_on_bmc and spent_s >= self._look_s:
-            is_lost = not names_image(self.bmc.media(), self.url)
+            is_empty = self.bmc.media() is None
             self._look_s *= 2
-            if is_lost and self._was_lost:
+            if is_empty and self._was_empty:
                 raise self._never_fetched(spent_s, is_off=False)
-            self._was_lost = is_lost
+            self._was_empty = is_empty
+
+    def explained(self, error: BmcTimeoutError) -> BmcTimeoutError:
+        """Return the error of an installation that did not end in time: without its ISO, it cannot."""
+        with suppress(BmcError):
+            if self.procedure.shows_on_bmc and self.bmc.media() is None:
+                what, where = f"{error.fault.what}; its virtual CD drive is empty", error.fault.where
+                return BmcTimeoutError(what, where=where, fix=LOST)
+        return error
 
     def _never_fetched(self, spent_s: float, *, is_off: bool) -> ProvisioningError:
         override, shows_drive = self.bmc.boot_override(), self.procedure.shows_on_bmc
