@@ -11,13 +11,14 @@ from sushy.resources.manager.constants import ConnectedVia, VirtualMediaType
 
 from wires.redfish.client.quirks import Quirks
 from wires.redfish.client.refusals import NOT_NOW_WORDS
-from wires.redfish.drives.unusable import ACTIONS, explained, refuse_dpu, taking_none
+from wires.redfish.drives.unusable import explained, refuse_dpu, taking_none
 
 DISC = frozenset({VirtualMediaType.CD, VirtualMediaType.DVD})
 NO_DISC = re.compile("fd|floppy|hd|usb", re.IGNORECASE)
 """The start of the Ids of drives that take no disc, for a BMC that reports no MediaTypes (AMI: CD1, HD1, FD1)."""
 ENABLE = ".EnableRMedia"
 """The end of the name of AMI's action that switches virtual media on. Before it, some BMCs list no drives."""
+ACTIONS = ("#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia")
 NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
 
 

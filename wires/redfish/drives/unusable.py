@@ -7,10 +7,8 @@ from typing import Any
 from base.errors import BmcRefusedError
 from wires.redfish.boot.network import network_types, or_by
 
-OWN = re.compile("VirtualMediaConfig|Mount|#.*VirtualMedia")
+OWN = re.compile(r"VirtualMediaConfig|Mount|#(?!VirtualMedia\.(?:Insert|Eject)Media$).*VirtualMedia")
 """What vendors have in place of InsertMedia: Supermicro's VirtualMediaConfig and IsoConfig.Mount, others' actions."""
-ACTIONS = ("#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia")
-"""The standard's."""
 ANOTHER_SYSTEM = (
     "have bmc.address name the server's own BMC, and end with the server's own system; /redfish/v1/Systems lists all "
     "of a BMC"
@@ -73,9 +71,9 @@ def _without_insert(drive: Any) -> str:
 
 
 def _own(value: Any) -> set[str]:
-    """Return the names of the members of a document, at any depth, that fit `OWN` and are not the standard's."""
+    """Return the names of the members of a document, at any depth, that fit `OWN`."""
     if not isinstance(value, dict):
         return set()
-    members = {name: member for name, member in value.items() if isinstance(member, dict) and name not in ACTIONS}
+    members = {name: member for name, member in value.items() if isinstance(member, dict)}
     here = {name.rpartition("#")[2] for name in members if OWN.search(name)}
     return here.union(*map(_own, members.values()))
