@@ -38,11 +38,12 @@ def _error(body: bytes) -> dict[str, Any]:
     return {
         "code": _text(error.get("code")) or GENERAL,
         "message": _text(message) or ("" if details else _text(error.get("code"))),
-        EXTENDED: [_detail(detail) for detail in listed if isinstance(detail, dict)],
+        EXTENDED: [_detail(detail) for detail in listed if isinstance(detail, dict | str)],
     }
 
 
-def _detail(detail: dict[str, Any]) -> dict[str, Any]:
+def _detail(said: dict[str, Any] | str) -> dict[str, Any]:
+    detail = said if isinstance(said, dict) else {"Message": said}
     words = {
         "MessageId": _text(detail.get("MessageId") or detail.get("MessageID")),  # iLO 4
         "Message": _text(detail.get("Message")),
