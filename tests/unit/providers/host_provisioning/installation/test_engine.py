@@ -394,10 +394,14 @@ def test_an_image_that_somebody_else_inserts_at_the_start_is_named() -> None:
         rig.run()
 
 
-def test_a_drive_that_reads_empty_for_a_moment_is_not_lost() -> None:
+def test_a_drive_that_reads_empty_for_a_moment_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     rig = slow(600)
     reads = iter([None])
-    rig.bmc.media = lambda: next(reads, rig.bmc.image) if rig.bmc.state is Power.ON else rig.bmc.image
+
+    def media() -> str | None:
+        return next(reads, rig.bmc.image) if rig.bmc.state is Power.ON else rig.bmc.image
+
+    monkeypatch.setattr(rig.bmc, "media", media)
     rig.run()
     assert (rig.is_installed(), next(reads, "read")) == (True, "read")
 

@@ -116,11 +116,17 @@ def test_the_only_drive_refuses_at_once_with_the_words_that_it_has(tmp_path: Pat
         assert it.clock.now() == began
 
 
+def insert_and_eject(bmc: SushyBmc) -> None:
+    bmc.insert(URL)
+    assert bmc.media() == URL
+    bmc.eject()
+
+
 ASKED: dict[str, tuple[str, Callable[[SushyBmc], object]]] = {
     "override": ("PATCH", lambda bmc: bmc.set_override("Cd", "Once")),
     "reset": ("POST.*Reset", lambda bmc: bmc.request_power(Power.ON)),
     "power": ("GET.*/Systems/system$", lambda bmc: bmc.power()),
-    "eject": ("POST.*Eject", lambda bmc: (bmc.insert(URL), bmc.media(), bmc.eject())),
+    "eject": ("POST.*Eject", insert_and_eject),
     "session": ("POST.*/Sessions$", lambda bmc: bmc.identity()),
 }
 
