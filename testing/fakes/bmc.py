@@ -141,8 +141,9 @@ class FakeBmc:
         self._events.append((self.clock.now() + self.change_s, change))
         self._written(want.value)
 
-    def check_task(self) -> None:
-        """Accept all: this BMC starts no task."""
+    def check_task(self) -> str:
+        """Return no state: this BMC starts no task."""
+        return ""
 
     def close(self) -> None:
         self.closed += 1

@@ -183,8 +183,11 @@ class BmcClient(Protocol):
         """Request On, or Off without a shutdown of the operating system."""
         ...
 
-    def check_task(self) -> None:
-        """Raise if the task that the last request for a change has started has failed."""
+    def check_task(self) -> str:
+        """Raise if the task that the last request for a change has started has failed.
+
+        Return the state of one that still runs, in the BMC's word; empty if there is none.
+        """
         ...
 
     def close(self) -> None:

@@ -167,7 +167,7 @@ class Steps:
             BmcTimeoutError: The state was not reached in time.
             BmcRefusedError: The BMC refuses the request, or its task has failed.
         """
-        clock = self.clock
+        clock, task = self.clock, ""
         until = min(self.until, clock.now() + within_s)
         pacing = _RequestPacing(clock, clock.now(), again_s)
         while True:
@@ -175,12 +175,13 @@ class Steps:
                 if is_so() or (act and pacing.is_due() and _made_so(is_so, lambda: pacing.request(act))):
                     return
                 if act:
-                    self.bmc.check_task()
+                    task = self.bmc.check_task()
                 pacing.succeeded()
             except BmcTransientError as error:
                 pacing.failed(error)
             if clock.now() >= until:
-                what = f"{what} was not reached in time{pacing.last}"
+                running = f"; the BMC's task for it reads {task}" if task else ""
+                what = f"{what} was not reached in time{running}{pacing.last}"
                 raise BmcTimeoutError(what, where=self.bmc.url, fix=pacing.fix, refused=pacing.refused)
             yield min(pacing.wait_s, max(0.0, until - clock.now()))
 

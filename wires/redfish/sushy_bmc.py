@@ -27,6 +27,7 @@ from wires.redfish.bmc import (
     mode_of,
 )
 from wires.redfish.boot.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
+from wires.redfish.boot.network import ALLOWED, HTTP_BOOT_URI, network_types, or_by
 from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.client.connector import BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
@@ -46,7 +47,7 @@ RESET = {
 """Reset types for each power state, best first. No restart: it cannot be verified, and some servers do it badly."""
 TARGETS = {BootMethod.VIRTUAL_CD: SPELLINGS[CD], BootMethod.IPXE: (PXE,), BootMethod.UEFI_HTTP: (HTTP,)}
 """Boot targets by which a host gets to its boot ISO, best first."""
-MODE, HTTP_BOOT_URI = "BootSourceOverrideMode", "HttpBootUri"
+MODE = "BootSourceOverrideMode"
 
 
 class SushyBmc:
@@ -145,10 +146,19 @@ class SushyBmc:
             if self._boot_method is BootMethod.VIRTUAL_CD and self._quirks.boots_by_attributes:
                 return
             wanted = tuple(map(sushy.BootSource, TARGETS[self._boot_method]))
-            self._first(wanted, self._known().get_allowed_system_boot_source_values(), "boot override")
+            try:
+                self._first(wanted, self._known().get_allowed_system_boot_source_values(), "boot override")
+            except BmcRefusedError as error:
+                raise self._unbootable(error.fault.what) from None
             if self._boot_method is BootMethod.UEFI_HTTP and HTTP_BOOT_URI not in self._boot():
-                what = f"takes no URI to boot by HTTP: its Boot has no {HTTP_BOOT_URI}"
-                raise BmcRefusedError(what, where=self.url, fix=f"update the BMC's firmware, or use {self._instead}")
+                raise self._unbootable(f"takes no URI to boot by HTTP: its Boot has no {HTTP_BOOT_URI}")
+
+    def _unbootable(self, what: str) -> BmcRefusedError:
+        """Return the error of a BMC without the boot method of its host; the fix has those that it offers."""
+        boot = self._boot()
+        by_cd = [self._instead] if set(SPELLINGS[CD]) & set(boot.get(ALLOWED) or ()) else []
+        fix = or_by("update the BMC's firmware", by_cd + network_types(boot))
+        return BmcRefusedError(what, where=self.url, fix=fix)
 
     def secure_boot(self) -> SecureBoot | None:
         """Read Secure Boot. None: the BMC has no such resource."""
@@ -232,10 +242,10 @@ class SushyBmc:
             system = self._known()
             system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
 
-    def check_task(self) -> None:
-        """Raise if the task that the last write has started has failed. Sends nothing if it started none."""
+    def check_task(self) -> str:
+        """See `BmcClient`. Sends nothing if the last write has started no task."""
         if not self._http.task:
-            return
+            return ""
         with self._converted_errors("read the task of the last request"):
             try:
                 task = TaskResult.of(self._http.get(self._http.task))
@@ -246,6 +256,7 @@ class SushyBmc:
                 self._http.task = ""
             if task.failure:
                 raise self._refusals.of_task(task)
+            return "" if task.is_over else task.state
 
     def close(self) -> None:
         """End the session, if any, and close the connection."""

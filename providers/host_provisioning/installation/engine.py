@@ -31,9 +31,10 @@ from boot_media.disk import CHOSEN, FAILED, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.consent import naming
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
+from providers.host_provisioning.installation.iso_fault import IsoFault
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
 from wires.redfish.bmc import CD, HDD, ONCE, SPELLINGS, BmcClient, Power
-from wires.redfish.boot.mode import SLOW, BootMode, SecureBootProof
+from wires.redfish.boot.mode import BootMode, SecureBootProof
 from wires.redfish.client.masking import shown
 from wires.redfish.steps import STEP_S, Steps, Waits, names_image
 
@@ -48,9 +49,6 @@ TOO_LATE = (
     "look at the server's console; if it was still at work, raise deadlines.host_s, in which each start of its "
     "firmware counts; then run `pulumi up` again"
 )
-FROM_OFF = "switch the server off, and run `pulumi up` again"
-"""Begins an installation again where the BMC does not show it: a server that is On is taken for an installed one."""
-LOST = f"{FROM_OFF}, which inserts the ISO again; if the BMC drops it each time, update the BMC's firmware"
 ADOPTED = ""
 ADOPTING, FIRST_BOOT = "adopting, as it runs from its disk", "booting from disk"
 INSTALLED, WAS_UP = "installed", "adopted"
@@ -280,7 +278,11 @@ class Installation:
         self._enter(self.adapters.boot_procedure.step)
         what = "power Off (the sign that the installation is done)"
         self._read_url = url
-        yield from steps.wait_until(what, self._is_done(url), within_s=math.inf)
+        fault = IsoFault(self.adapters.bmc, self.adapters.boot_procedure, url, self.post_s)
+        try:
+            yield from steps.wait_until(what, self._is_done(url, fault), within_s=math.inf)
+        except BmcTimeoutError as error:
+            raise fault.explained(error) from None
         self._read_url = ""
         if self.adapters.boot_procedure.is_stuck(url):
             return False
@@ -320,32 +322,20 @@ class Installation:
 
         yield from steps.ensure("power On", has_started, switch_on, within_s=self._on_s)
 
-    def _is_done(self, url: str) -> Callable[[], bool]:
+    def _is_done(self, url: str, fault: IsoFault) -> Callable[[], bool]:
         bmc, clock, procedure = self.adapters.bmc, self.adapters.clock, self.adapters.boot_procedure
         started_at, proof = clock.now(), SecureBootProof(bmc, clock, self.post_s)
 
         def is_done() -> bool:
-            is_off, spent_s = bmc.power() is Power.OFF, clock.now() - started_at
-            if (is_off or spent_s >= self.post_s) and procedure.is_unread(url):
-                raise self._never_fetched(url, spent_s, is_off=is_off)
+            is_off = bmc.power() is Power.OFF
+            if procedure.is_unread(url):
+                fault.check(clock.now() - started_at, is_off=is_off)
             if self._disk_report()[0] in (REFUSED, FAILED) or procedure.is_stuck(url):
                 return True
             proof.check(last=is_off)
             return is_off
 
         return is_done
-
-    def _never_fetched(self, url: str, spent_s: float, *, is_off: bool) -> ProvisioningError:
-        bmc, procedure = self.adapters.bmc, self.adapters.boot_procedure
-        power, override = "off" if is_off else "on", bmc.boot_override()
-        why = f"the server is {power}, and its boot override reads {override.target} {override.enabled}"
-        is_lost = procedure.shows_on_bmc and bmc.media() is None
-        fault = procedure.never_fetched(url, spent_s, f"{why}; its virtual CD drive is empty" if is_lost else why)
-        fix = fault.fix if is_off else f"{fault.fix}; {SLOW}"
-        if not is_off and not procedure.shows_on_bmc:
-            fix = f"{fix}; then {FROM_OFF}"
-        fix = LOST if is_lost else fix
-        return ProvisioningError(fault.what, where=fault.where, fix=fix)
 
     def _boot_from_disk(self, steps: Steps) -> Waits:
         self._enter("withdrawing the boot ISO")

@@ -169,6 +169,8 @@ class Machine:
         self.running = False
         self.ignores_once = False
         """The server boots its disk, although its BMC shows the override."""
+        self.drops_media = False
+        """Each power-on empties the drives."""
         self.keeps_once = False
         """A boot does not clear an override for one boot."""
         self.insecure = False
@@ -257,7 +259,7 @@ class Machine:
         Args:
             state: `image` (empty: nothing is inserted), `images` by drive, `target`, `enabled` and `mode` of the
                 override, `secure` (Secure Boot is on), or any of `power`, `disk`, `running`, `ignores_once`,
-                `keeps_once`, `insecure`, `session_limit`, `etag_in`.
+                `drops_media`, `keeps_once`, `insecure`, `session_limit`, `etag_in`.
         """
         images = state.pop("images", {})
         if "image" in state:
@@ -284,8 +286,11 @@ class Machine:
         if not keeps:
             self.write_boot({"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled"})
             self._apply_boot()
-            for drive in self.drives.values():
-                drive.image, drive.inserted = "", False
+            self._empty_drives()
+
+    def _empty_drives(self) -> None:
+        for drive in self.drives.values():
+            drive.image, drive.inserted = "", False
 
     def disc_drive(self) -> Drive:
         """Return the drive that boots; an empty one that is not in `drives` if none does."""
@@ -325,6 +330,8 @@ class Machine:
         self.power, self._changed_at = "On", self._now()
         self._apply_boot()
         self._run_jobs()
+        if self.drops_media:
+            self._empty_drives()
         secure = self.secure_boot["SecureBootEnable"] and self.boot.get(MODE) != "Legacy" and not self.insecure
         self.secure_boot["SecureBootCurrentBoot"] = "Enabled" if secure else "Disabled"
         into_setup = self.boot["BootSourceOverrideTarget"] == "BiosSetup"

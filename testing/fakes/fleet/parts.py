@@ -27,7 +27,7 @@ class Slot:
     Args:
         types: Its MediaTypes; empty if it reports none.
         action: Whether it advertises InsertMedia and EjectMedia.
-        own_action: Name of the vendor's own action that mounts an image in it; empty if there is none.
+        own_action: Name of the vendor's own action, in its Oem, that mounts an image; empty if there is none.
         refuses: Status that answers every insert; 0 if it accepts media.
         protocol: Its TransferProtocolType; empty if it reports none.
     """

@@ -150,6 +150,9 @@ def _add_media(document: Document, vendor: Vendor, owner: str) -> None:
     """Link the virtual drives, and the action that enables them, where the vendor has them."""
     if vendor.media_on == owner:
         document["VirtualMedia"] = link(vendor.media_path)
+    if vendor.own_action and owner == "Systems":
+        target = {"target": f"{vendor.system_path}/Actions/Oem/{vendor.own_action.rpartition('#')[2]}"}
+        document["Actions"]["Oem"] = {vendor.own_action: target}
     if not vendor.media_enabled and vendor.enable_on == owner:
         enable = {"Oem": {f"#{vendor.enable_action}": {"target": vendor.enable_path}}}
         document["Actions"] = document.get("Actions", {}) | enable
@@ -199,7 +202,9 @@ def drive(machine: Machine, state: Drive) -> Document:
             f"#VirtualMedia.{verb}": {"target": f"{path}/Actions/VirtualMedia.{verb}"} for verb in verbs
         }
     if slot.own_action:
-        document["Actions"] = {"Oem": {f"#{slot.own_action}": {"target": f"{path}/Oem/Actions/{slot.own_action}"}}}
+        maker = machine.vendor.manufacturer
+        target = {"target": f"{path}/Oem/{maker}/Actions/{slot.own_action}"}
+        document["Oem"] = {maker: {"Actions": {f"#{slot.own_action}": target}}}
     return document
 
 

@@ -11,7 +11,7 @@ from testing.fakes.fleet.vendors import GB300, GENERIC, SUPERMICRO, VENDORS
 # D5: it accepts images only over https.
 GB300_HTTPS = replace(GB300, name="gb300_https", media_schemes=("https",))
 
-# D5: a 2288H V5, from a report: no InsertMedia, no PATCH, an action of its own.
+# D5: a 2288H V5, from a report and from Huawei's own tools: no InsertMedia, no PATCH, an action of its own.
 HUAWEI = replace(
     GENERIC,
     name="huawei",
@@ -46,6 +46,30 @@ BLUEFIELD = replace(
     media_on="",
 )
 
+# A captured BlueField 23.10 (NVIDIA/bare-metal-manager-core 7778162): its SystemType says Physical. It boots by HTTP.
+BLUEFIELD_23 = replace(
+    BLUEFIELD,
+    name="bluefield_23",
+    model="BlueField-3 SmartNIC Main Card",
+    system_type="Physical",
+    http_boot=True,
+    targets=("None", "Pxe", "UefiHttp"),
+)
+
+# DSP2043, smartnic: a DPU whose Manager is that of its server, and links the drives of that.
+SMARTNIC = replace(GENERIC, name="smartnic", model="SmartNIC", system="DPU1", system_type="DPU")
+
+# An iRMC S4: an empty collection, and an action of the System (fujitsu.primergy's irmc_connect_vm).
+IRMC = replace(
+    GENERIC,
+    name="irmc",
+    manufacturer="FUJITSU",
+    model="PRIMERGY RX2540 M4",
+    bmc_model="iRMC S4",
+    slots=(),
+    own_action="http://ts.fujitsu.com/redfish-schemas/v1/FTSSchema.v1_0_0#FTSComputerSystem.VirtualMedia",
+)
+
 # D12: the board of the GPUs in place of its server.
 HGX = replace(
     GENERIC,
@@ -59,7 +83,10 @@ HGX = replace(
     media_on="",
 )
 
-_ALL = (GB300_HTTPS, HUAWEI, SUPERMICRO_X11, SUPERMICRO_X10, INTEL, STICKS, BLUEFIELD, HGX)
+_ALL = (
+    *(GB300_HTTPS, HUAWEI, SUPERMICRO_X11, SUPERMICRO_X10, INTEL, STICKS, IRMC),
+    *(BLUEFIELD, BLUEFIELD_23, SMARTNIC, HGX),
+)
 UNUSABLE = {vendor.name: vendor for vendor in _ALL}
 EVERY = VENDORS | UNUSABLE
 """All rows that a fleet can have."""

@@ -27,6 +27,7 @@ class Vendor:
         enable_action: Name of that action.
         enable_on: `Managers` or `Systems`.
         media_config: Whether the collection links the vendor's own method to mount an image.
+        own_action: Name of the System's own action that mounts an image; empty if there is none.
         media_refused: Parameters of InsertMedia that are an error.
         media_schemes: Schemes of the URLs that InsertMedia accepts.
         image_as: How a drive reports its image: as its `url`, with its file name `twice`, or only by its `name`.
@@ -76,6 +77,7 @@ class Vendor:
     enable_action: str = "AMIVirtualMedia.EnableRMedia"
     enable_on: str = "Managers"
     media_config: bool = False
+    own_action: str = ""
     media_refused: tuple[str, ...] = ()
     media_schemes: tuple[str, ...] = ("http", "https")
     image_as: str = "url"

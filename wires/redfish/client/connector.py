@@ -30,6 +30,7 @@ from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.logins import REFUSED, Login
 from wires.redfish.client.masking import TrafficMask
+from wires.redfish.client.refusal_body import make_readable
 from wires.redfish.client.tasks import document_of, task_path
 from wires.redfish.client.tls import PlainSocket, time_limit, tls_context
 
@@ -62,6 +63,7 @@ class BmcConnector(Connector):  # type: ignore[misc]
             server_side_retries=SINGLE_ATTEMPT,
             default_request_timeout=limits.answer_s,
             connect_timeout=limits.connect_s,
+            response_callback=make_readable,
         )
         basic = b64encode(f"{access.username}:{password.get_secret_value()}".encode()).decode()
         login = Login.of(url.base, access.username, password)

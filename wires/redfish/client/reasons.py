@@ -20,7 +20,6 @@ class Reason:
         fix: What the operator can do; `LOGIN` stands for the place of the login.
         source: Where this was read; empty if the standard has it.
         words: Pattern that what the BMC says must contain, in upper or lower case.
-        status: The only status with which it counts; 0 for any.
         ends_login: Whether no request with this login can succeed.
     """
 
@@ -28,7 +27,6 @@ class Reason:
     fix: str
     source: str = ""
     words: str = ""
-    status: int = 0
     ends_login: bool = False
 
     def fix_at(self, login: str) -> str:
@@ -50,12 +48,13 @@ REFUSED_STATE_LOGIN = Reason(
 )
 FORBIDDEN = Reason("the BMC forbids it", f"{ROLE}, or use another one ({LOGIN})", ends_login=True)
 """A 403 without a reason that is known."""
+UNSUPPORTED = Reason("the BMC does not do what it offers", "update the BMC's firmware")
 REASONS = (
     Reason(
         "the account must set a new password first",
         f"set one on the BMC's own pages, then write it where the login comes from ({LOGIN})",
         "DSP0266; DMTF/Redfishtool issue 107, xcat2/xcat-core issue 6511: 403 to all but the account itself",
-        words="PasswordChangeRequired",
+        words="PasswordChangeRequired|password .*must be changed",
         ends_login=True,
     ),
     Reason(
@@ -74,13 +73,12 @@ REASONS = (
         "the account lacks a privilege",
         f"{ROLE}, or use another one ({LOGIN})",
         words="insufficient ?privilege",
-        status=HTTPStatus.FORBIDDEN,
     ),
     Reason(
         "virtual media is detached, or in use",
         "attach it on the BMC's own pages (iDRAC: Attach Mode Attached or Auto-Attach), and end there what uses it",
         "microsoft/lisa pull request 4168",
-        words="VRM0021",
+        words="VRM0021|virtual media is detached",
     ),
 )
 
@@ -93,9 +91,11 @@ def reason_of(status: int, said: str, refused_login: Reason = REFUSED_LOGIN) -> 
         said: What the BMC says: MessageIds and words.
         refused_login: The reason of a 401 without a reason of its own.
     """
-    by_status: dict[int, Reason] = {HTTPStatus.UNAUTHORIZED: refused_login, HTTPStatus.FORBIDDEN: FORBIDDEN}
-    return next((reason for reason in REASONS if _fits(reason, status, said)), by_status.get(status))
-
-
-def _fits(reason: Reason, status: int, said: str) -> bool:
-    return reason.status in (0, status) and re.search(reason.words, said, re.IGNORECASE) is not None
+    by_status: dict[int, Reason] = {
+        HTTPStatus.UNAUTHORIZED: refused_login,
+        HTTPStatus.FORBIDDEN: FORBIDDEN,
+        HTTPStatus.METHOD_NOT_ALLOWED: UNSUPPORTED,
+        HTTPStatus.NOT_IMPLEMENTED: UNSUPPORTED,
+    }
+    by_words = (reason for reason in REASONS if re.search(reason.words, said, re.IGNORECASE))
+    return next(by_words, by_status.get(status))

@@ -29,6 +29,8 @@ NOT_NOW_WORDS = (
 UNUSABLE = (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError)
 """What sushy raises, and lets through where an answer is not as the standard has it."""
 SILENT_FIX = "see whether the BMC's own pages answer, and reset the BMC if they do not; then repeat the command"
+MISSING_FIX = "wait until the BMC has started; if it has, restart it on its own pages, or update its firmware"
+"""The fix for a 404 of what the BMC links."""
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,10 @@ class Refusals:
         if status == HTTPStatus.NOT_FOUND and not known:
             fix = "compare bmc.address with what the BMC lists at /redfish/v1/Systems"
             return BmcRefusedError(what, where=self.where, fix=fix)
+        fix = fix or (MISSING_FIX if status == HTTPStatus.NOT_FOUND else "")
         undone = self.wire.only_read or status in NOT_NOW or any(word in str(error) for word in NOT_NOW_WORDS)
-        passing = status in (*NOT_NOW, HTTPStatus.NOT_FOUND) or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+        is_broken = status >= HTTPStatus.INTERNAL_SERVER_ERROR and status != HTTPStatus.NOT_IMPLEMENTED
+        passing = is_broken or status in (*NOT_NOW, HTTPStatus.NOT_FOUND)
         if passing or any(word in str(error) for word in NOT_NOW_WORDS):
             passing_error = BmcTransientError(what, where=self.where, fix=fix, undone=undone, refused=True)
             passing_error.retry_after_s = self.wire.retry_after_s
@@ -113,9 +117,7 @@ class Refusals:
 
 def _words(error: sushy.exceptions.HTTPError) -> str:
     """Return what the BMC says: each MessageId with its words and arguments, else the error's own message."""
-    details = error.extended_info if isinstance(error.extended_info, list) else []
-    messages = map(_detail, details)
-    return "; ".join(filter(None, messages)) or str(error.detail or error.code or "")
+    return "; ".join(filter(None, map(_detail, error.extended_info or ()))) or error.detail or ""
 
 
 def _detail(detail: dict[str, Any]) -> str:

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from requests import Response
 
-FAILED = frozenset({"Exception", "Killed", "Cancelled"})
-"""The words of a Task's TaskState (DSP2046) with which it has failed, whatever its TaskStatus."""
-COMPLETED, CRITICAL = "Completed", "Critical"
+FAILED = frozenset({"Exception", "Killed", "Cancelled", "Failed", "CompletedWithErrors", "RebootFailed"})
+"""The words of a Task's TaskState (DSP2046), or of the JobState of one of Dell's jobs, with which it has failed."""
+COMPLETED, CRITICAL, OK = "Completed", "Critical", "OK"
 
 
 def task_path(answer: Response) -> str:
@@ -25,11 +25,13 @@ class TaskResult:
 
     Args:
         is_over: Whether it has ended.
+        state: Its state in its own word; empty if it has none.
         failure: How it has failed; empty if it has not.
         said: Its messages, if it has failed.
     """
 
     is_over: bool
+    state: str = ""
     failure: str = ""
     said: tuple[dict[str, Any], ...] = ()
 
@@ -37,13 +39,20 @@ class TaskResult:
     def of(cls, answer: Response) -> Self:
         """Read an answer. A monitor answers 202 while the task runs, then as the request itself would have been."""
         document = document_of(answer)
-        state, status = document.get("TaskState") or "", document.get("TaskStatus") or ""
+        state = document.get("TaskState") or document.get("JobState") or ""
+        status = document.get("TaskStatus") or ""
         if not state:
             return cls(is_over=answer.status_code != HTTPStatus.ACCEPTED)
         if state in FAILED or (state == COMPLETED and status == CRITICAL):
-            said = tuple(message for message in document.get("Messages") or () if isinstance(message, dict))
-            return cls(is_over=True, failure=f"{state} {status}".strip(), said=said)
-        return cls(is_over=state == COMPLETED)
+            return cls(is_over=True, state=state, failure=f"{state} {status}".strip(), said=_messages(document))
+        return cls(is_over=state == COMPLETED, state=state)
+
+
+def _messages(task: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    """Return the messages that are not OK, else all. One of Dell's jobs is its only message itself."""
+    listed = [message for message in task.get("Messages") or () if isinstance(message, dict)]
+    bad = [message for message in listed if OK not in (message.get("Severity"), message.get("MessageSeverity"))]
+    return tuple(bad or listed or [task])
 
 
 def document_of(answer: Response) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from sushy.resources.manager.constants import ConnectedVia, VirtualMediaType
 
 from wires.redfish.client.quirks import Quirks
 from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE
-from wires.redfish.drives.unusable import explained, taking_none
+from wires.redfish.drives.unusable import explained, refuse_dpu, taking_none
 
 DISC = frozenset({VirtualMediaType.CD, VirtualMediaType.DVD})
 NO_DISC = re.compile("fd|floppy|hd|usb", re.IGNORECASE)
@@ -20,7 +20,6 @@ ENABLE = ".EnableRMedia"
 """The end of the name of AMI's action that switches virtual media on. Before it, some BMCs list no drives."""
 ACTIONS = ("#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia")
 NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
-UNAVAILABLE = (sushy.exceptions.MissingAttributeError, sushy.exceptions.ResourceNotFoundError)
 
 
 @dataclass
@@ -29,12 +28,14 @@ class DiscDrives:
 
     Args:
         where: URL of the system.
+        system: The system, as it was when they were read.
         usable: The drives that boot, best first; the first that takes an image is used.
         watched: The drives that are read to learn which image is inserted: those that were full, or the one in use.
         enable: Path of the action that switches virtual media on, if none are listed before.
     """
 
     where: str
+    system: Any
     usable: list[Any]
     watched: list[Any]
     enable: str = ""
@@ -45,20 +46,23 @@ class DiscDrives:
 
         Raises:
             BmcRefusedError: None of them takes an image. The message has what was found instead.
+            ResourceNotFoundError: None of them takes an image, and the BMC has not what it links: it may be starting.
         """
-        listings, unreadable = list(_listings(system, managers)), list[Exception]()
+        refuse_dpu(where, system)
+        unreadable = list[Exception]()
+        listings = list(_listings(system, managers, unreadable))
         drives = list({drive.path: drive for drive in _drives(listings, unreadable)}.values())
         discs = [drive for drive in drives if _takes_disc(drive)]
         usable = [drive for drive in discs if not quirks.refuses(str(drive.identity))]
         if not usable and unreadable:
             raise unreadable[0]
         if not usable and (enable := _enabling_action(listings, system, managers)):
-            return cls(where, [], [], enable)
+            return cls(where, system, [], [], enable)
         if not usable:
-            raise explained(where, system, listings, drives)
+            raise explained(where, system, managers, listings, drives)
         if not any(map(_has_action, usable)) and not any(drive._allow_patch() for drive in usable):
-            raise taking_none(where, usable)
-        return cls(where, usable, [drive for drive in discs if image_in(drive)] or usable[:1])
+            raise taking_none(where, system, usable)
+        return cls(where, system, usable, [drive for drive in discs if image_in(drive)] or usable[:1])
 
     @property
     def image(self) -> str | None:
@@ -76,7 +80,7 @@ class DiscDrives:
 
     def insert(self, url: str) -> None:
         """Insert an image into the first drive that takes it."""
-        refused: Exception = taking_none(self.where, self.usable)
+        refused: Exception = taking_none(self.where, self.system, self.usable)
         for drive in self.usable:
             self.watched = [drive]
             try:
@@ -133,12 +137,15 @@ def _has_action(drive: Any) -> bool:
     return any(action in actions for action in ACTIONS)
 
 
-def _listings(system: Any, managers: Sequence[Any]) -> Iterator[Any]:
+def _listings(system: Any, managers: Sequence[Any], unreadable: list[Exception]) -> Iterator[Any]:
+    """Yield the lists of drives. The error of one that is linked and not there is added to `unreadable`."""
     for owner in (system, *managers):
         try:
             yield owner.virtual_media
-        except UNAVAILABLE:
+        except sushy.exceptions.MissingAttributeError:
             continue
+        except sushy.exceptions.ResourceNotFoundError as error:
+            unreadable.append(error)
 
 
 def _drives(listings: Sequence[Any], unreadable: list[Exception]) -> Iterator[Any]:

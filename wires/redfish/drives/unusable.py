@@ -1,44 +1,64 @@
 """The errors of a BMC through which no image can be inserted: what was found instead, and what helps."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from base.errors import BmcRefusedError
+from wires.redfish.boot.network import network_types, or_by
 
-VENDOR_ACTIONS = ("VirtualMediaConfig", "Mount")
-"""Parts of the names of what Supermicro has in place of InsertMedia: VirtualMediaConfig, IsoConfig.Mount."""
-ANOTHER_SYSTEM = "end bmc.address with the server's own system; /redfish/v1/Systems lists all"
-LICENCE = "find out whether the vendor wants a licence for virtual media"
-UPDATE = (
-    "update the BMC's firmware to one that has InsertMedia, or have the server boot from the network: begin "
-    "bmc.address with redfish, or redfish-uefihttp"
+OWN = re.compile(r"VirtualMediaConfig|Mount|#(?!VirtualMedia\.(?:Insert|Eject)Media$).*VirtualMedia")
+"""What vendors have in place of InsertMedia: Supermicro's VirtualMediaConfig and IsoConfig.Mount, others' actions."""
+ANOTHER_SYSTEM = (
+    "have bmc.address name the server's own BMC, and end with the server's own system; /redfish/v1/Systems lists all "
+    "of a BMC"
 )
+LICENCE = "find out whether the vendor wants a licence for virtual media"
+UPDATE = "update the BMC's firmware to one that has InsertMedia"
 
 
-def explained(where: str, system: Any, listings: Sequence[Any], drives: Sequence[Any]) -> BmcRefusedError:
+def refuse_dpu(where: str, system: Any) -> None:
+    """Raise for a DPU: the drives that its Manager links may be those of the server (DSP2043, smartnic)."""
+    if system.json.get("SystemType") == "DPU":
+        raise _dpu(where, system)
+
+
+def explained(
+    where: str, system: Any, managers: Sequence[Any], listings: Sequence[Any], drives: Sequence[Any]
+) -> BmcRefusedError:
     """Return the error of a system whose `listings` of virtual drives have no drive for a disc, or are none."""
-    what, fix = _found(system, listings, drives)
+    if "Boot" not in system.json:
+        what = "the system has no Boot, as the board of GPUs that is part of a server"
+        return _no_drive(where, what, ANOTHER_SYSTEM)
+    if drives:
+        only = ", ".join(f"{drive.identity} takes only {_types(drive)}" for drive in drives)
+        return _no_drive(where, only, _or_by_network(UPDATE, system))
+    if own := sorted({name for resource in (*listings, system, *managers) for name in _own(resource.json)}):
+        return _no_drive(where, f"only the vendor's own {', '.join(own)}", _or_by_network(UPDATE, system))
+    if "bluefield" in f"{system.identity} {system.model}".lower():  # a captured one says SystemType Physical
+        return _dpu(where, system)
+    if listings:
+        return _no_drive(where, "the list of its virtual drives is empty", _or_by_network(LICENCE, system))
+    return _no_drive(where, "neither System nor Manager links any", _or_by_network(UPDATE, system))
+
+
+def taking_none(where: str, system: Any, drives: Sequence[Any]) -> BmcRefusedError:
+    """Return the error of virtual CD drives that cannot be filled over Redfish."""
+    what = f"no virtual CD drive takes an image: {', '.join(map(_without_insert, drives))}"
+    return BmcRefusedError(what, where=where, fix=_or_by_network(UPDATE, system))
+
+
+def _dpu(where: str, system: Any) -> BmcRefusedError:
+    itself = "; if the DPU itself is to be the host,"
+    return _no_drive(where, "the system is a DPU", _or_by_network(ANOTHER_SYSTEM, system, itself))
+
+
+def _no_drive(where: str, what: str, fix: str) -> BmcRefusedError:
     return BmcRefusedError(f"no virtual CD drive: {what}", where=where, fix=fix)
 
 
-def taking_none(where: str, drives: Sequence[Any]) -> BmcRefusedError:
-    """Return the error of virtual CD drives that cannot be filled over Redfish."""
-    reasons = ", ".join(_without_insert(drive) for drive in drives)
-    return BmcRefusedError(f"no virtual CD drive takes an image: {reasons}", where=where, fix=UPDATE)
-
-
-def _found(system: Any, listings: Sequence[Any], drives: Sequence[Any]) -> tuple[str, str]:
-    if system.json.get("SystemType") == "DPU":
-        return "the system is a DPU", ANOTHER_SYSTEM
-    if "Boot" not in system.json:
-        return "the system has no Boot, as the board of GPUs that is part of a server", ANOTHER_SYSTEM
-    if drives:
-        return ", ".join(f"{drive.identity} takes only {_types(drive)}" for drive in drives), UPDATE
-    if own := sorted({name for listing in listings for name in _names(listing.json)}):
-        return f"only the vendor's own {', '.join(own)}", UPDATE
-    if listings:
-        return "the list of its virtual drives is empty", LICENCE
-    return "neither System nor Manager links any", UPDATE
+def _or_by_network(fix: str, system: Any, joint: str = ", or") -> str:
+    return or_by(fix, network_types(system.json.get("Boot") or {}), joint=joint)
 
 
 def _types(drive: Any) -> str:
@@ -46,13 +66,14 @@ def _types(drive: Any) -> str:
 
 
 def _without_insert(drive: Any) -> str:
-    own = ", ".join(name.removeprefix("#") for name in (drive.json.get("Actions") or {}).get("Oem") or ())
+    own = ", ".join(sorted(_own(drive.json)))
     return f"{drive.identity} has neither InsertMedia nor PATCH" + (f", only the vendor's own {own}" if own else "")
 
 
-def _names(value: Any) -> set[str]:
-    """Return the names in a document, at any depth, that contain a word of `VENDOR_ACTIONS`."""
+def _own(value: Any) -> set[str]:
+    """Return the names of the members of a document, at any depth, that fit `OWN`."""
     if not isinstance(value, dict):
         return set()
-    here = {key.removeprefix("#") for key in value if any(word in key for word in VENDOR_ACTIONS)}
-    return here.union(*(_names(member) for member in value.values()))
+    members = {name: member for name, member in value.items() if isinstance(member, dict)}
+    here = {name.rpartition("#")[2] for name in members if OWN.search(name)}
+    return here.union(*map(_own, members.values()))

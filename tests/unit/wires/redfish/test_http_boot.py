@@ -15,7 +15,7 @@ from wires.redfish.bmc import UEFI
 from wires.redfish.steps import Steps, run_steps
 
 ISO = "http://192.0.2.9/0123/w0.iso"
-WITHOUT_URI = "its Boot has no HttpBootUri. Fix: update the BMC's firmware, or use redfish-virtualmedia"
+WITHOUT_URI = "its Boot has no HttpBootUri. Fix: update the BMC's firmware, or begin bmc.address with redfish-virtualmedia"
 
 
 @pytest.mark.parametrize("it", ["generic_http"], indirect=True)

@@ -31,7 +31,7 @@ from wires.redfish.client.logins import REFUSED
 ONE_OF_EACH = {"ForceOff": 1, "On": 2}
 """The Resets of an installation: off when found running, on from the ISO, on from the disk."""
 SYSTEM = "/Systems/1$"
-CD = "VirtualMedia/Cd$"
+DRIVES, CD = "GET.*/VirtualMedia$", "VirtualMedia/Cd$"
 ANOTHER = {"UUID": uuid_of(7), "SerialNumber": "SN-7"}
 OUT = {"Inserted": False, "Image": None}
 IN = {"Inserted": True, "Image": "http://192.0.2.9/x.iso", "ConnectedVia": "URI"}
@@ -47,10 +47,21 @@ BOM = "\xef\xbb\xbf"
 INSERT, RESET = "POST.*InsertMedia", "POST.*Reset"
 TASK = "/redfish/v1/TaskService/Tasks/JID_1"
 STARTED = {"@odata.id": TASK, "Id": "JID_1", "TaskState": "Running", "TaskStatus": "OK"}
+JOB = {
+    "@odata.id": "/redfish/v1/Managers/iDRAC.Embedded.1/Jobs/JID_1",
+    "JobState": "Failed",
+    "Message": "Unable to locate the ISO",
+    "MessageId": "RAC0720",
+    "PercentComplete": 100,
+}
+"""One of Dell's jobs, which some writes of an iDRAC name in place of a Task (dell/iDRAC-Redfish-Scripting)."""
 FAILED = STARTED | {
     "TaskState": "Exception",
     "TaskStatus": "Critical",
-    "Messages": [{"MessageId": "IDRAC.2.8.RAC0720", "Message": "Unable to locate the ISO"}],
+    "Messages": [
+        {"MessageId": "TaskEvent.1.0.3.TaskStarted", "Message": "It has started.", "Severity": "OK"},
+        {"MessageId": "IDRAC.2.8.RAC0720", "Message": "Unable to locate the ISO"},
+    ],
 }
 """kubevirtbmc issue 235 and community.general issue 8279: a write is answered before it is carried out."""
 
@@ -67,8 +78,9 @@ CHANGE_PASSWORD = said(
 )
 LOCKED_DOWN = said("IDRAC.2.8.LC148", "Unable to perform the operation because the System Lockdown Mode is enabled.")
 UNPRIVILEGED = said("Base.1.8.InsufficientPrivilege", "There are insufficient privileges for the account.")
+UNLICENSED = said("iLO.2.14.LicenseKeyRequired", "")
 DETACHED = said("IDRAC.2.8.VRM0021", "Virtual Media is detached or is already in use.")
-"""By the Base registry, dell/iDRAC-Redfish-Scripting issue 319, and microsoft/lisa pull request 4168."""
+"""By the registries Base and iLO, dell/iDRAC-Redfish-Scripting issue 319, and microsoft/lisa pull request 4168."""
 
 
 def nothing(_: ServerUnderTest) -> None:
@@ -120,6 +132,12 @@ def accepted(request: str, *, ends: bool, monitor: bool = False) -> Callable[[Se
     task = end or Fault(f"GET {TASK}", "status", status=200, body=STARTED if ends else FAILED)
     location = {"Location": f"https://bmc.example{TASK}"} if monitor else {}
     return script(task, Fault(request, "status", status=202, body=STARTED, headers=location, applied=ends))
+
+
+def as_task(request: str, task: dict[str, Any]) -> Callable[[ServerUnderTest], None]:
+    """Answer a write with 202 and the path of `task`, which stays as it is."""
+    told = Fault(f"GET {task['@odata.id']}", "status", status=200, body=task)
+    return script(told, Fault(request, "status", status=202, headers={"Location": task["@odata.id"]}, text=""))
 
 
 def refused(request: str, status: int, body: dict[str, Any]) -> Callable[[ServerUnderTest], None]:
@@ -183,6 +201,30 @@ ROWS = (
         writes=1,
     ),
     FaultCase(
+        "401 for want of a privilege",
+        refused(RESET, 401, UNPRIVILEGED),
+        BmcRefusedError,
+        "the account lacks a privilege.*Fix: give its account the role Administrator",
+        writes=1,
+    ),
+    FaultCase(
+        "400 for want of a licence",
+        refused(INSERT, 400, UNLICENSED),
+        ProvisioningError,
+        r"HTTP 400, the BMC lacks a licence \(iLO\.2\.14\.LicenseKeyRequired\)\. Fix: add the licence",
+    ),
+    FaultCase(
+        "405 without a body to an insert",
+        script(Fault(INSERT, "status", status=405, text="")),
+        ProvisioningError,
+        "refuses the boot ISO from .*: HTTP 405, the BMC does not do what it offers. Fix: update the BMC's firmware",
+    ),
+    FaultCase(
+        "405 without a body to an insert into the first drive",
+        script(Fault("POST.*/Slot_1/.*Insert", "status", status=405, text="")),
+        vendor="openbmc",
+    ),
+    FaultCase(
         "403 in lockdown",
         refused(INSERT, 403, LOCKED_DOWN),
         ProvisioningError,
@@ -227,6 +269,26 @@ ROWS = (
         BmcRefusedError,
         "its task ended as Exception",
         writes=1,
+    ),
+    FaultCase(
+        "202 to an insert, and its job fails",
+        as_task(INSERT, JOB),
+        ProvisioningError,
+        r"its task ended as Failed \(RAC0720: Unable to locate the ISO\)",
+    ),
+    FaultCase(
+        "202 to a reset, and its task never ends",
+        as_task(RESET, STARTED),
+        BmcTimeoutError,
+        "power Off was not reached in time; the BMC's task for it reads Running",
+        writes=1,
+    ),
+    FaultCase("404 of the list of drives at first", script(Fault(DRIVES, "status", status=404, times=3))),
+    FaultCase(
+        "404 of the list of drives forever",
+        script(Fault(DRIVES, "status", status=404)),
+        BmcRefusedError,
+        "cannot read .*: HTTP 404.*, for 120 s. Fix: wait until the BMC has started",
     ),
     FaultCase("404 after a restart", script(Fault("GET", "reboot", skip=3, times=1, status=404, requests=4))),
     FaultCase("answer to a reset lost", answer_lost("POST.*Reset")),
@@ -343,10 +405,22 @@ ROWS = (
     FaultCase("restarts and forgets", script(Fault("PATCH", "reboot", times=1, applied=True, keeps=False))),
     FaultCase("restarts while it installs", script(Fault("GET", "reboot", skip=25, times=1))),
     FaultCase(
+        "restarts right after a power-on, and forgets",
+        script(Fault(RESET, "reboot", skip=1, times=1, applied=True, keeps=False)),
+        ProvisioningError,
+        r"never fetched.* within 1[2-5]\d s.*; its virtual CD drive is empty\. Fix: switch the server off",
+    ),
+    FaultCase(
+        "drops the image at each power-on",
+        having(drops_media=True),
+        ProvisioningError,
+        r"never fetched.* within 1[2-5]\d s.*; its virtual CD drive is empty\. Fix: switch the server off",
+    ),
+    FaultCase(
         "boot override ignored",
         having(ignores_once=True),
         ProvisioningError,
-        "never fetched.*its boot override reads None",
+        r"its boot override reads None Disabled; its virtual CD drive has the ISO\. Fix: .*did not follow the boot",
     ),
     FaultCase("shows a boot override in @Redfish.Settings until the next reset", nothing, vendor="gb300"),
     FaultCase(

@@ -368,11 +368,42 @@ def test_an_image_that_the_bmc_drops_at_the_start_is_no_firewall() -> None:
     rig.bmc.lost = lambda write: setattr(rig.bmc, "image", None) if write == "On" and not rig.bmc.installs else None
     with pytest.raises(ProvisioningError, match=r"its virtual CD drive is empty\. Fix: switch the server off"):
         rig.run()
+    assert 120 <= rig.clock.now() - 1000 <= 150, "two reads of the drive, a minute apart"
     rig.bmc.lost = lambda _: None
     rig.bmc.request_power(Power.OFF)
     rig.clock.sleep(10)
     rig.run()
     assert rig.is_installed()
+
+
+def test_an_image_that_the_bmc_drops_later_is_named_at_the_deadline() -> None:
+    """Issue 42, 8, and the same kind: the live system has read some of its ISO, and cannot go on without the rest."""
+    rig = Rig()
+    rig.bmc.lost = lambda write: rig.bmc.eject() if write == "On" and not rig.bmc.installs else None
+    rig.bmc.install_s = 1e9
+    with pytest.raises(BmcTimeoutError, match=r"virtual CD drive is empty; .* Fix: switch the server off"):
+        rig.run()
+
+
+def test_an_image_that_somebody_else_inserts_at_the_start_is_named() -> None:
+    """Issue 42, 8, and the same kind: the drive is full, and not of the boot ISO."""
+    rig = slow(60)
+    rig.bmc.lost = lambda write: setattr(rig.bmc, "image", "nfs://192.0.2.9/other.iso") if write == "On" else None
+    named = r"virtual CD drive has nfs://192\.0\.2\.9.*Fix: switch the server off"
+    with pytest.raises(ProvisioningError, match=named):
+        rig.run()
+
+
+def test_a_drive_that_reads_empty_for_a_moment_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = slow(600)
+    reads = iter([None])
+
+    def media() -> str | None:
+        return next(reads, rig.bmc.image) if rig.bmc.state is Power.ON else rig.bmc.image
+
+    monkeypatch.setattr(rig.bmc, "media", media)
+    rig.run()
+    assert (rig.is_installed(), next(reads, "read")) == (True, "read")
 
 
 def test_firmware_that_does_not_come_to_boot_is_started_again() -> None:

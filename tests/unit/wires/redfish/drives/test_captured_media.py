@@ -6,9 +6,11 @@ from pathlib import Path
 import pytest
 
 from base.errors import BmcRefusedError, ProvisioningError
+from cluster.values.bmc_url import UEFI_HTTP
 from testing.fakes.fleet.fleet import Fault
+from testing.fakes.fleet.unusable import UNUSABLE
 from testing.server_under_test import NAME, ServerUnderTest, server
-from tests.unit.wires.redfish.one_bmc import OneBmc
+from tests.unit.wires.redfish.one_bmc import OneBmc, one_bmc
 
 FOREIGN, OTHER = "nfs://192.0.2.9/rescue.iso", "nfs://192.0.2.9/other.iso"
 WHOLE = {"ForceOff": 1, "On": 2}
@@ -137,11 +139,14 @@ def test_d11_a_stale_image_without_an_eject_action_does_not_stop_an_insert(tmp_p
 @pytest.mark.parametrize(
     ("vendor", "drives"),
     [
-        ("bluefield", r"the system is a DPU.*Fix: end bmc\.address with the server's own system"),
-        ("hgx", r"the system has no Boot, as the board of GPUs.*Fix: end bmc\.address with the server's own system"),
+        ("bluefield", r"the system is a DPU.*Fix: .*end with the server's own system"),
+        ("hgx", r"the system has no Boot, as the board of GPUs.*Fix: .*end with the server's own system"),
         ("supermicro_x10", r"only the vendor's own VirtualMediaConfig.*Fix: update the BMC's firmware"),
         ("intel", r"the list of its virtual drives is empty.*Fix: .*licence"),
         ("sticks", r"Stick takes only USBStick"),
+        ("irmc", r"only the vendor's own FTSComputerSystem\.VirtualMedia.*Fix: update the BMC's firmware"),
+        ("bluefield_23", r"the system is a DPU.*Fix: have bmc\.address name the server's own BMC"),
+        ("smartnic", r"the system is a DPU.*Fix: have bmc\.address name the server's own BMC"),
     ],
 )
 def test_d12_no_virtual_cd_drive_names_what_was_found_instead(tmp_path: Path, vendor: str, drives: str) -> None:
@@ -165,3 +170,19 @@ def test_d12_a_missing_action_ends_at_once(tmp_path: Path) -> None:
         with pytest.raises(BmcRefusedError, match=r"eject.*#VirtualMedia\.EjectMedia"):
             it.take_over()
         assert it.clock.now() - began < 60
+
+
+@pytest.mark.parametrize("vendor", [vendor for vendor in UNUSABLE if vendor not in ("gb300_https", "hgx")])
+def test_the_fix_for_a_missing_drive_names_the_types_that_the_bmc_accepts(vendor: str) -> None:
+    """Issue 42, 17: neither redfish-uefihttp nor the provisioning network was named where it works."""
+    with one_bmc(vendor) as it:
+        with pytest.raises(BmcRefusedError) as caught:
+            it.client().media()
+        _, _, named = caught.value.fault.fix.partition("begin bmc.address with ")
+        for kind in (UEFI_HTTP, "redfish"):
+            try:
+                it.client(kind=kind).expect_boot_method()
+            except BmcRefusedError:
+                assert f"{kind}," not in f"{named},"
+            else:
+                assert f"{kind}," in f"{named},"
