@@ -112,6 +112,11 @@ def logged_out(it: ServerUnderTest) -> None:
     it.fleet.fault(Fault("POST.*Reset", "logout", times=1))
 
 
+def refusing_a_new_session(it: ServerUnderTest) -> None:
+    it.session = True
+    it.fleet.fault(Fault("GET", "status", status=401, times=1))
+
+
 def accepted(request: str, *, ends: bool, monitor: bool = False) -> Callable[[ServerUnderTest], None]:
     """Answer a write with 202 and its task, which ends well, or fails; its monitor then answers in its place."""
     end = Fault(f"GET {TASK}", "status", status=400, body=DETACHED) if monitor else None
@@ -160,6 +165,19 @@ ROWS = (
     FaultCase("503 forever", script(Fault(".", "status")), BmcTimeoutError, "HTTP 503"),
     FaultCase("401 once", script(Fault("GET", "status", status=401, times=1)), BmcAuthError, "accounts lock"),
     FaultCase("401 forever", script(Fault("GET", "status", status=401)), BmcAuthError, "accounts lock"),
+    FaultCase(
+        "401 once, after it has accepted the login", script(Fault("GET", "status", status=401, skip=5, times=1))
+    ),
+    FaultCase(
+        "401 to an insert, after it has accepted the login", script(Fault(INSERT, "status", status=401, times=1))
+    ),
+    FaultCase("401 right after it has opened a session", refusing_a_new_session),
+    FaultCase(
+        "takes no Basic login",
+        script(Fault(".", "status", status=401, headers={"WWW-Authenticate": 'Digest realm="BMC", qop="auth"'})),
+        BmcAuthError,
+        r"takes no Basic login.*Fix: run `pulumi config set --path 'bmc_credentials\.<host>\.session' true`",
+    ),
     FaultCase("403", script(Fault("POST.*Reset", "status", status=403)), BmcAuthError, "HTTP 403", writes=1),
     FaultCase(
         "403 for want of a licence",

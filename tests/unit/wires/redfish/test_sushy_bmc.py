@@ -331,11 +331,11 @@ def test_a_session_is_opened_renewed_once_and_ended(it: OneBmc) -> None:
     it.answers(READ, 401, text="{}")
     with pytest.raises(BmcAuthError):
         bmc.power()
-    assert it.lines[2:] == [f"GET {SYSTEM}", log_in, f"GET {SYSTEM}"]
+    assert it.lines[2:] == [f"GET {SYSTEM}", log_in, f"GET {SYSTEM}", f"GET {SYSTEM}"]
     assert it.fleet.figures().received[3].token == "", "a BMC may refuse a login with a token that it has forgotten"
     bmc.close()
     bmc.close()
-    assert it.lines[5:] == [f"DELETE {SESSIONS}/4"], "the one that the fourth request opened"
+    assert it.lines[6:] == [f"DELETE {SESSIONS}/4"], "the one that the fourth request opened"
 
 
 def test_a_refused_session_is_requested_once(it: OneBmc) -> None:
