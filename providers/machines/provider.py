@@ -17,7 +17,7 @@ from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
 from providers.registered import register
 from wires.redfish.bmc import BmcClient, Identity, Power
-from wires.redfish.identity import is_one_machine, named
+from wires.redfish.identity import is_one_machine, named, usable
 from wires.redfish.steps import Steps, run_steps
 
 REPLACED_S = 30.0
@@ -71,7 +71,7 @@ def _answer(change: Change, host: str) -> Answer | BmcError | BusyError:
     spec = change.new
     try:
         with _bmc(spec, host) as bmc:
-            machine = _identity(bmc, spec.deadline_s)
+            machine = _identity(bmc, spec.hosts[host].consent, spec.deadline_s)
             is_on = bool(change.outs.former) and bmc.power() is not Power.OFF
             return Answer(machine, bmc.url, is_on)
     except (BmcError, BusyError) as error:
@@ -90,7 +90,7 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
         return None
     try:
         with _bmc(old, host) as bmc:
-            found = _identity(bmc, REPLACED_S)
+            found = _identity(bmc, usable(machine), REPLACED_S)
             if not is_one_machine(found, machine) or bmc.power() is Power.OFF:
                 return None
     except (BmcError, BusyError) as error:
@@ -101,9 +101,9 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
     return Fault(f"{host} ({bmc.url})", f"{what}; nothing was changed", fix, machine=host)
 
 
-def _identity(bmc: BmcClient, deadline_s: float) -> Identity:
+def _identity(bmc: BmcClient, name: str, deadline_s: float) -> Identity:
     steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + deadline_s)
-    return run_steps(steps.value("an answer of the BMC", bmc.identity), SYSTEM_CLOCK)
+    return run_steps(steps.identity(name), SYSTEM_CLOCK)
 
 
 @contextmanager
