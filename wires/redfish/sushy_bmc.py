@@ -34,6 +34,7 @@ from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
 from wires.redfish.client.refusals import Refusals
 from wires.redfish.client.tasks import TaskResult
 from wires.redfish.drives.discs import DiscDrives, reread
+from wires.redfish.identity import is_shared
 
 SYSTEMS = "/redfish/v1/Systems"
 MANAGERS = "/redfish/v1/Managers"
@@ -314,7 +315,7 @@ class SushyBmc:
     @property
     def _quirks(self) -> Quirks:
         """The row that applies, by what was read so far. A BMC that starts up may name its maker only later."""
-        manufacturer = (self._known().manufacturer or "").strip()
+        manufacturer = self._manufacturer
         if self._quirks_seen is None or manufacturer != self._manufacturer_seen:
             self._quirks_seen = self._find_quirks(manufacturer, by_service=self._by_service)
             self._manufacturer_seen = manufacturer
@@ -325,9 +326,15 @@ class SushyBmc:
         """The row by the service root, too: from now on for all. That costs a request, so only a boot asks for it."""
         if not self._by_service:
             with self._converted_errors("read the service root"):
-                self._quirks_seen = self._find_quirks((self._known().manufacturer or "").strip(), by_service=True)
+                self._quirks_seen = self._find_quirks(self._manufacturer, by_service=True)
                 self._by_service = True
         return self._quirks
+
+    @property
+    def _manufacturer(self) -> str:
+        """What the System names as its maker; empty if it has a placeholder there."""
+        word = (self._known().manufacturer or "").strip()
+        return "" if is_shared(word) else word
 
     def _find_quirks(self, manufacturer: str, *, by_service: bool) -> Quirks:
         maker = manufacturer or f"{self._service_kind()} {self._managers_maker()}"

@@ -114,7 +114,7 @@ def test_a_bmc_has_one_row_for_all_once_its_service_root_was_read(it: OneBmc) ->
 ROOT = "GET /redfish/v1/?$"
 
 
-@pytest.mark.parametrize("manufacturer", ["", None, "  "])
+@pytest.mark.parametrize("manufacturer", ["", None, "  ", "To be filled by O.E.M."])
 @pytest.mark.parametrize(
     ("root", "manager", "kind"),
     [
