@@ -1,6 +1,6 @@
 """Pulumi's calls for `Machines`."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -58,12 +58,22 @@ def _identify(change: Change) -> MachinesOuts:
     silent = [replace(answer.fault, machine=host) for host, answer in asked.items() if not isinstance(answer, Answer)]
     _refuse([*silent, *answered_faults(change, answers)])
     warn = plugin.warnings(change.new.urn)
-    running = by_host(change.replaced, lambda host: _former_runs(change, host, warn))
+    running = by_host(_replaced(change, answers), lambda host: _former_runs(change, host, warn))
     _refuse(fault for fault in running.values() if fault)
     report(Progress("identified", f"{len(change.new.hosts)} hosts"))
     outs = outputs(change, answers)
     register(outs.machines)
     return outs
+
+
+def _replaced(change: Change, answers: Mapping[str, Answer]) -> list[str]:
+    """Return the servers that are other machines now. A new consent may name a service tag that is not recorded."""
+    recorded = change.outs.machines
+    return [
+        host
+        for host in change.replaced
+        if host not in answers or not is_one_machine(answers[host].machine, recorded[host].identity)
+    ]
 
 
 def _answer(change: Change, host: str) -> Answer | BmcError | BusyError:
