@@ -24,6 +24,8 @@ def naming(host: str, machine: Identity) -> str:
     if value := usable(machine):
         kind = "UUID" if value == machine.uuid else "serial"
         return f"name its {kind}: {consent_command(host, value)}"
+    if not (machine.uuid or machine.serial):
+        return "run this again in 2 minutes, if its BMC has just started; else set a serial number in its firmware"
     return "set a serial number in its firmware first: neither its serial nor its UUID is unique"
 
 

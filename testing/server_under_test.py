@@ -7,6 +7,7 @@ from pathlib import Path
 
 from pydantic import SecretStr
 
+from base.errors import Fault
 from boot_media.iso import Iso
 from boot_media.media_server import MediaServer
 from cluster.values.bmc_url import UEFI_HTTP
@@ -106,10 +107,10 @@ class ServerUnderTest:
         with self._engine() as engine:
             return engine.take_over()[1]
 
-    def release(self, found: AsFound) -> None:
-        """Release the server, as the deletion of `BmcHost` does."""
+    def release(self, found: AsFound) -> list[Fault]:
+        """Release the server, as the deletion of `BmcHost` does. Return what its BMC refuses to restore."""
         with self._engine() as engine:
-            engine.release(found)
+            return engine.release(found)
 
     @contextmanager
     def _engine(self) -> Iterator[BmcHostEngine]:

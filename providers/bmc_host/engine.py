@@ -1,9 +1,10 @@
 """Steps for one server: identify it, record it as found, switch it off, and at the end restore it as found."""
 
+from collections.abc import Generator
 from dataclasses import dataclass
 
 from base.clock import Clock
-from base.errors import BmcError, BmcIdentityError, BmcRefusedError
+from base.errors import BmcError, BmcIdentityError, BmcRefusedError, BmcTimeoutError, Fault
 from base.progress import Progress, Report
 from providers.bmc_host.model import AsFound
 from providers.consent import consent_fault, naming
@@ -122,16 +123,34 @@ class BmcHostEngine:
             changed.append(f"boot override {boot}, found {_words(found.override)}")
         return f"power {power.value}; virtual CD {media}; boot override {boot}", "; ".join(changed)
 
-    def release(self, found: AsFound) -> None:
-        """Leave the host Off, without media, and everything else as found. Media that were found stay out."""
+    def release(self, found: AsFound) -> list[Fault]:
+        """Leave the host Off, without media, and everything else as found. Media that were found stay out.
+
+        Returns:
+            What the BMC refuses to restore: it must not keep the host in the state for ever.
+        """
         self.identify()
         steps = self._steps()
         run_steps(self._off(steps), self.clock)
-        was = found.override
-        run_steps(steps.override_as_found(was.target, was.enabled, was.mode), self.clock)
-        waiting = run_steps(BootMode(steps).as_found(was.mode, found.secure_boot), self.clock)
+        was, mode, refused = found.override, BootMode(steps), list[Fault]()
+        waiting = [
+            *self._restored(steps.override_as_found(was.target, was.enabled, was.mode), refused),
+            *self._restored(mode.as_found("", found.secure_boot), refused),
+            *self._restored(mode.as_found(was.mode, ""), refused),
+        ]
         later = f"from the next power-on, as found: {', '.join(waiting)}" if waiting else ""
-        self.report(Progress("off, boot override as found", later))
+        self.report(Progress("off" if refused else "off, boot override as found", later))
+        return refused
+
+    def _restored(self, step: Generator[float, None, list[str] | None], refused: list[Fault]) -> list[str]:
+        """Run a step that restores something. Return what waits for the next power-on, and note what is refused."""
+        try:
+            return run_steps(step, self.clock) or []
+        except (BmcRefusedError, BmcTimeoutError) as error:
+            if isinstance(error, BmcTimeoutError) and not error.refused:
+                raise
+            refused.append(error.fault)
+            return []
 
     def _off(self, steps: Steps) -> Waits:
         """Switch off, then eject: an eject under a running live system breaks it."""
@@ -148,7 +167,7 @@ class BmcHostEngine:
         return Steps(self.bmc, self.clock, self.clock.now() + self.deadline_s)
 
     def _machine(self) -> Identity:
-        return run_steps(self._steps().value("an answer of the BMC", self.bmc.identity), self.clock)
+        return run_steps(self._steps().identity(self.consent), self.clock)
 
     def _compare_with_record(self, machine: Identity) -> None:
         """Compare a machine with the record: a changed BMC address may lead to another one."""

@@ -98,7 +98,8 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             raise ConfigError(Fault(spec.host, what, fix))
         try:
             with _engine(spec, outs.identity, from_state=True) as engine:
-                engine.release(outs.found)
+                for fault in engine.release(outs.found):
+                    plugin.warnings(spec.urn)(f"not as found: {fault}")
         except BmcError as error:
             raise _undeletable(error, spec.urn) from None
 
@@ -114,7 +115,9 @@ def _undeletable(error: BmcError, urn: str) -> BmcError:
 
 
 def _outs(engine: BmcHostEngine, identity: Identity, found: AsFound) -> BmcHostOuts:
-    return BmcHostOuts(**asdict(identity), bmc_version=engine.bmc_version(), found=found)
+    reported = asdict(identity)
+    del reported["tag"]  # a consent may name it, and `Machines` has it
+    return BmcHostOuts(**reported, bmc_version=engine.bmc_version(), found=found)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from pydantic import SecretStr
 from base.spec import Model, Outs, Spec
 from cluster.options import Phase
 from cluster.values.role import Role
+from wires.redfish.bmc import Identity
 from wires.redfish.client.access import BmcAccess
 from wires.redfish.identity import MachineId
 
@@ -78,6 +79,23 @@ class MachinesSpec(Spec):
         return tuple(host for host in self.hosts if host not in old.hosts or way_to(self, host) != way_to(old, host))
 
 
+class HostMachine(MachineId):
+    """The machine of a host, with all that a consent may name."""
+
+    tag: str = ""
+    """Its service tag; empty if it has none, or in the state of an older release."""
+
+    @classmethod
+    def of(cls, machine: Identity) -> Self:
+        """Return the record of a machine."""
+        return cls(uuid=machine.uuid, serial=machine.serial, tag=machine.tag)
+
+    @property
+    def identity(self) -> Identity:
+        """The same, for comparison with what a BMC reports."""
+        return Identity(self.uuid, self.serial, tag=self.tag)
+
+
 class FormerMachine(MachineId):
     """A machine that was a host of this stack: it was removed, or replaced by another one."""
 
@@ -88,6 +106,6 @@ class FormerMachine(MachineId):
 class MachinesOuts(Outs):
     """The machines of a stack."""
 
-    machines: dict[str, MachineId] = {}
+    machines: dict[str, HostMachine] = {}
     """By host."""
     former: list[FormerMachine] = []

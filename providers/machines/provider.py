@@ -1,6 +1,6 @@
 """Pulumi's calls for `Machines`."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
 from providers.registered import register
 from wires.redfish.bmc import BmcClient, Identity, Power
-from wires.redfish.identity import is_one_machine, named
+from wires.redfish.identity import is_one_machine, named, usable
 from wires.redfish.steps import Steps, run_steps
 
 REPLACED_S = 30.0
@@ -58,7 +58,7 @@ def _identify(change: Change) -> MachinesOuts:
     silent = [replace(answer.fault, machine=host) for host, answer in asked.items() if not isinstance(answer, Answer)]
     _refuse([*silent, *answered_faults(change, answers)])
     warn = plugin.warnings(change.new.urn)
-    running = by_host(change.replaced, lambda host: _former_runs(change, host, warn))
+    running = by_host(_replaced(change, answers), lambda host: _former_runs(change, host, warn))
     _refuse(fault for fault in running.values() if fault)
     report(Progress("identified", f"{len(change.new.hosts)} hosts"))
     outs = outputs(change, answers)
@@ -66,12 +66,22 @@ def _identify(change: Change) -> MachinesOuts:
     return outs
 
 
+def _replaced(change: Change, answers: Mapping[str, Answer]) -> list[str]:
+    """Return the servers that are other machines now. A new consent may name a service tag that is not recorded."""
+    recorded = change.outs.machines
+    return [
+        host
+        for host in change.replaced
+        if host not in answers or not is_one_machine(answers[host].machine, recorded[host].identity)
+    ]
+
+
 def _answer(change: Change, host: str) -> Answer | BmcError | BusyError:
     """Return which machine a host's BMC is that of, or why that is unknown."""
     spec = change.new
     try:
         with _bmc(spec, host) as bmc:
-            machine = _identity(bmc, spec.deadline_s)
+            machine = _identity(bmc, spec.hosts[host].consent, spec.deadline_s)
             is_on = bool(change.outs.former) and bmc.power() is not Power.OFF
             return Answer(machine, bmc.url, is_on)
     except (BmcError, BusyError) as error:
@@ -90,7 +100,7 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
         return None
     try:
         with _bmc(old, host) as bmc:
-            found = _identity(bmc, REPLACED_S)
+            found = _identity(bmc, usable(machine), REPLACED_S)
             if not is_one_machine(found, machine) or bmc.power() is Power.OFF:
                 return None
     except (BmcError, BusyError) as error:
@@ -101,9 +111,9 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
     return Fault(f"{host} ({bmc.url})", f"{what}; nothing was changed", fix, machine=host)
 
 
-def _identity(bmc: BmcClient, deadline_s: float) -> Identity:
+def _identity(bmc: BmcClient, name: str, deadline_s: float) -> Identity:
     steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + deadline_s)
-    return run_steps(steps.value("an answer of the BMC", bmc.identity), SYSTEM_CLOCK)
+    return run_steps(steps.identity(name), SYSTEM_CLOCK)
 
 
 @contextmanager

@@ -11,9 +11,9 @@ from base.errors import Fault
 from cluster.options import Phase
 from cluster.values.role import Role
 from providers.consent import consent_command, consent_fault, naming
-from providers.machines.model import FormerMachine, MachinesOuts, MachinesSpec
+from providers.machines.model import FormerMachine, HostMachine, MachinesOuts, MachinesSpec
 from wires.redfish.bmc import Identity
-from wires.redfish.identity import MachineId, is_one_machine, is_shared, named, same, usable
+from wires.redfish.identity import is_one_machine, is_shared, named, same, usable
 
 APART = "in one `pulumi up`, and add {} in a later one"
 
@@ -60,9 +60,9 @@ class Change:
         servers = [host for host, entry in self.new.hosts.items() if entry.role and host in self.old.hosts]
         return tuple(host for host in servers if self._is_replaced(host))
 
-    def new_machines(self, answers: Mapping[str, Answer]) -> dict[str, MachineId]:
+    def new_machines(self, answers: Mapping[str, Answer]) -> dict[str, HostMachine]:
         """Return the machine of each host after the update: what its BMC answered, else what is recorded."""
-        read = {host: MachineId(uuid=it.machine.uuid, serial=it.machine.serial) for host, it in answers.items()}
+        read = {host: HostMachine.of(it.machine) for host, it in answers.items()}
         known = self.outs.machines | read
         return {host: known[host] for host in self.new.hosts if host in known}
 
@@ -233,18 +233,19 @@ def outputs(change: Change, answers: Mapping[str, Answer]) -> MachinesOuts:
 
 
 class _Register:
-    """Machines by their unique UUIDs and serials."""
+    """Machines by their unique UUIDs, serials and service tags."""
 
-    def __init__(self, machines: Mapping[str, MachineId]) -> None:
+    def __init__(self, machines: Mapping[str, HostMachine]) -> None:
         self.machines = machines
         self.hosts: dict[str, list[str]] = {}
         for host, machine in machines.items():
-            for value in {machine.uuid.lower(), machine.serial.lower()}:
+            own = machine.identity
+            for value in {own.uuid.lower(), own.serial.lower(), own.tag.lower()}:
                 if not is_shared(value):
                     self.hosts.setdefault(value, []).append(host)
 
     def named(self, name: str) -> str | None:
-        """Return the host whose machine has this UUID or serial."""
+        """Return the host whose machine has this UUID, serial or service tag."""
         return next(iter(self.hosts.get(name.strip().lower(), ())), None)
 
     def other(self, host: str, machine: Identity) -> str | None:

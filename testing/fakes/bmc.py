@@ -56,6 +56,10 @@ class FakeBmc:
     installs: int = 0
     fault: Callable[[str], None] = lambda _: None
     lost: Callable[[str], None] = lambda _: None
+    targets: tuple[str, ...] = ("None", "Cd", "Hdd", "Pxe", "UefiHttp", "BiosSetup")
+    """The boot overrides that it offers."""
+    refuse_override: Callable[[str, str, str], None] = lambda *_: None
+    """Called with target, enabled and mode of each boot override; may raise."""
     read_by_bmc: Callable[[str], None] = lambda _: None
     boot_over_network: Callable[[], str | None] = lambda: None
     """Returns the live system that iPXE, or UEFI by HTTP, boots; None: it goes on to the disk."""
@@ -116,12 +120,17 @@ class FakeBmc:
         self.image = None
         self._written("eject")
 
+    def offers(self, target: str) -> bool:
+        return target in self.targets
+
     def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
         self._request("set_override")
         assert bool(uri) == (target == "UefiHttp"), "a boot by HTTP needs a URI, and only that one has it"
+        self.refuse_override(target, enabled, mode)
         self.uri = uri
-        self.override = BootOverride(target, "Continuous" if self.sticky else enabled, self.override.mode)
-        self._written(f"override {target} {enabled}")
+        kept = "Continuous" if self.sticky and enabled == "Once" else enabled
+        self.override = BootOverride(target or self.override.target, kept, mode or self.override.mode)
+        self._written(" ".join(filter(None, ("override", target, enabled, mode))))
 
     def set_boot_mode(self, mode: str) -> None:
         self._request("set_boot_mode")

@@ -1,6 +1,6 @@
 """The protocol of a BMC, as engines use it, and its values."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Protocol
 
@@ -15,7 +15,10 @@ class Power(StrEnum):
 
 @dataclass(frozen=True)
 class Identity:
-    """The identity of the machine behind a BMC. A field is empty if the BMC does not report it."""
+    """The identity of the machine behind a BMC. A field is empty if the BMC does not report it.
+
+    No field has blanks around it: some BMCs pad their values, and states of older releases have them padded.
+    """
 
     uuid: str
     """SMBIOS UUID, lower case."""
@@ -23,11 +26,17 @@ class Identity:
     model: str = ""
     manufacturer: str = ""
     bios_version: str = ""
+    tag: str = ""
+    """Dell's service tag, which is on the server's sticker; `serial` is that of its board."""
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            object.__setattr__(self, each.name, getattr(self, each.name).strip())
 
     def answers_to(self, name: str) -> bool:
-        """Return whether `name` is this machine's system UUID or serial number, in upper or lower case."""
+        """Return whether `name` is this machine's system UUID, serial number or service tag, in any case."""
         word = name.strip().lower()
-        return bool(word) and word in {self.uuid.lower(), self.serial.lower()}
+        return bool(word) and word in {self.uuid.lower(), self.serial.lower(), self.tag.lower()}
 
 
 CD, HDD, PXE, HTTP, SETUP, ONCE = "Cd", "Hdd", "Pxe", "UefiHttp", "BiosSetup", "Once"
@@ -38,6 +47,8 @@ ON, OFF = "on", "off"
 """This program's words for Secure Boot."""
 ENABLED = "Enabled"
 """Redfish's word for a Secure Boot that is in force."""
+DISABLED, NO_TARGET = "Disabled", "None"
+"""Redfish's words for no override, and for its target."""
 SPELLINGS = {CD: (CD, "UsbCd")}
 """Equivalent boot targets, best first: Supermicro's virtual CD is a UsbCd."""
 
@@ -164,10 +175,14 @@ class BmcClient(Protocol):
         """Empty all virtual CD drives. The answer does not prove success: read afterwards."""
         ...
 
-    def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
-        """Set the boot override, on a BMC that must be sent one with `mode`, else with the host's.
+    def offers(self, target: str) -> bool:
+        """Return whether the BMC offers a boot override to `target`."""
+        ...
 
-        Firmware that boots by HTTP fetches what is at `uri`.
+    def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
+        """Set the boot override, with `mode`, else on a BMC that must be sent one with the host's.
+
+        An empty `target` leaves the target as it is. Firmware that boots by HTTP fetches what is at `uri`.
         """
         ...
 

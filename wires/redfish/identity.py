@@ -1,29 +1,65 @@
 """Identities of machines as they are recorded and compared, without the values that many machines share."""
 
+import re
+
 from base.spec import Model
 from wires.redfish.bmc import Identity
 
+
+def _bare(value: str) -> str:
+    """Return the letters and digits of a value, in lower case."""
+    return re.sub(r"[\W_]", "", value.lower())
+
+
 SHARED = frozenset(
-    {
-        "03000200-0400-0500-0006-000700080009",
-        "0123456789",
-        "123456789",
-        "1234567890",
-        "default string",
-        "n/a",
-        "none",
-        "not specified",
-        "system serial number",
-        "to be filled by o.e.m.",
-    }
+    map(
+        _bare,
+        (
+            "00020003-0004-0005-0006-000700080009",
+            "01020304-0506-0708-090a-0b0c0d0e0f10",
+            "03000200-0400-0500-0006-000700080009",
+            "12345678-1234-5678-1234-567812345678",
+            "12345678-1234-5678-90ab-cddeefaabbcc",
+            "chassis serial number",
+            "default string",
+            "empty",
+            "invalid",
+            "n/a",
+            "none",
+            "not applicable",
+            "not available",
+            "not present",
+            "not settable",
+            "not specified",
+            "null",
+            "o.e.m.",
+            "serial number",
+            "system serial",
+            "system serial number",
+            "tbd",
+            "to be filled by o.e.m.",
+            "undefined",
+            "unknown",
+            "unspecified",
+        ),
+    )
 )
-"""Placeholders that the firmware of many boards reports instead of a UUID or serial number, in lower case."""
+"""Placeholders that the firmware of many boards reports instead of a UUID or serial number.
+
+Sources: FOGProject/fogproject, Host::getHostByUuidAndSerial; trees of BMCs that other projects captured.
+"""
+COUNTED = ("0123456789abcdef", "1234567890abcdef")
+"""Digits in order: what one of these begins with is a placeholder if it has at least `COUNTED_FROM` of them."""
+COUNTED_FROM = 4
+UUID_DIGITS = 32
 
 
 def is_shared(value: str) -> bool:
-    """Return whether many machines may report this value: a placeholder, one repeated character, or nothing."""
-    word = value.strip().lower()
-    return word in SHARED or len({character for character in word if character.isalnum()}) <= 1
+    """Return whether many machines may report this value: a placeholder, a repeated pattern, or nothing."""
+    bare = _bare(value)
+    is_counted = len(bare) >= COUNTED_FROM and any(digits.startswith(bare) for digits in COUNTED)
+    repeated = 2 if len(bare) == UUID_DIGITS else 1
+    return bare in SHARED or is_counted or len(set(bare)) <= repeated
 
 
 def usable(identity: Identity) -> str:
@@ -40,7 +76,8 @@ def same(one: Identity, other: Identity) -> bool:
 def named(identity: Identity) -> str:
     """Return the identity in words, for messages."""
     kind = " ".join(word for word in (identity.manufacturer, identity.model) if word) or "a system"
-    return f"{kind}, UUID {identity.uuid or 'unreported'}, serial {identity.serial or 'unreported'}"
+    tag = f", service tag {identity.tag}" if identity.tag else ""
+    return f"{kind}, UUID {identity.uuid or 'unreported'}, serial {identity.serial or 'unreported'}{tag}"
 
 
 def is_one_machine(one: Identity, other: Identity) -> bool:

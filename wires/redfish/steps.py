@@ -8,13 +8,27 @@ continue on another thread, so it must hold no lock and no thread-local value ov
 import math
 import random
 from collections.abc import Callable, Generator
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import TypeVar
 
 from base.clock import Clock
 from base.errors import BmcRefusedError, BmcTimeoutError, BmcTransientError
-from wires.redfish.bmc import ONCE, SPELLINGS, BmcClient, BootOverride, Power
+from wires.redfish.bmc import (
+    DISABLED,
+    HDD,
+    NO_TARGET,
+    ONCE,
+    SPELLINGS,
+    STARTS_S,
+    BmcClient,
+    BootOverride,
+    Identity,
+    Power,
+)
+from wires.redfish.identity import is_shared, usable
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
@@ -145,6 +159,26 @@ class Steps:
         yield from self.wait_until(what, has_read, within_s=within_s)
         return answers[0]
 
+    def identity(self, name: str) -> Generator[float, None, Identity]:
+        """Read the identity. A BMC that starts up may lack a part of it: wait for what may be the machine's name.
+
+        Args:
+            name: UUID, serial or service tag that the machine should have. Empty: any that is unique.
+        """
+        clock, first_at = self.clock, list[float]()
+
+        def read() -> Identity:
+            machine = self.bmc.identity()
+            first_at.append(clock.now())
+            is_named = machine.answers_to(name) if name else bool(usable(machine))
+            lacks = [word for word, value in (("UUID", machine.uuid), ("serial", machine.serial)) if is_shared(value)]
+            if lacks and not is_named and clock.now() - first_at[0] < STARTS_S:
+                what = f"the BMC reports no {' and no '.join(lacks)} of its own"
+                raise BmcTransientError(what, where=self.bmc.url, undone=True, refused=True)
+            return machine
+
+        return (yield from self.value("an answer of the BMC", read))
+
     def ensure(
         self,
         what: str,
@@ -213,21 +247,68 @@ class Steps:
 
         def fits(read: BootOverride) -> bool:
             mode = self.bmc.boot_mode
-            return read.target in wanted and read.enabled != "Disabled" and (not mode or read.mode in ("", mode))
+            return read.target in wanted and read.enabled != DISABLED and (not mode or read.mode in ("", mode))
 
         change = partial(self.bmc.set_override, target, enabled, uri=uri)
         yield from self._override(f"boot override {target}", fits, change, always=bool(uri))
 
+    def disk_next(self) -> Waits:
+        """Have the server boot its disk next: by the target Hdd, else without an override, in the boot order."""
+        (is_offered,) = yield from self.value("the boot targets", lambda: (self.bmc.offers(HDD),))
+        if is_offered:
+            yield from self.override(HDD)
+            return
+        with suppress(BmcRefusedError):  # its drive is empty, and its ISO is served no more
+            yield from self._override(
+                "no boot override", _is_none, partial(self._disable, NO_TARGET, ""), always=True
+            )
+
     def override_as_found(self, target: str, enabled: str, mode: str = "") -> Waits:
-        """Restore a boot override. If the BMC reported none, disable it."""
-        target, enabled = (target, enabled) if target and enabled else ("None", "Disabled")
+        """Restore a boot override, with its mode on a BMC that must be sent one. If none was reported, disable it.
+
+        Raises:
+            BmcRefusedError: The BMC keeps another one.
+        """
+        target = target if enabled else NO_TARGET
+        was_none = _is_none(BootOverride(target, enabled))
 
         def fits(read: BootOverride) -> bool:
-            disabled = enabled == "Disabled" and read.enabled == "Disabled"
-            return disabled or read.target == target
+            is_so = _is_none(read) if was_none else read.target == target
+            return is_so and not (mode and self.bmc.boot_mode and read.mode not in ("", mode))
 
-        change = partial(self.bmc.set_override, target, enabled, mode)
+        def change() -> None:
+            sent = mode if self.bmc.boot_mode else ""
+            if was_none:
+                self._disable(target, sent)
+            else:
+                self.bmc.set_override(target, enabled, sent)
+
         yield from self._override(f"boot override {target} as found", fits, change)
+
+    def _disable(self, target: str, mode: str) -> None:
+        """Disable the boot override, in the first of the forms that the BMC takes.
+
+        An iLO refuses the target None (ironcore-dev/metal-operator pull request 998), others want the mode
+        (community.general issue 11542).
+
+        Raises:
+            BmcRefusedError: It takes none of them; the error is that of the first.
+        """
+        bmc = self.bmc
+        try:
+            bmc.set_override(target, DISABLED, mode)
+        except BmcRefusedError as error:
+            refusal = error
+        else:
+            return
+        now = bmc.pending_override() or bmc.boot_override()
+        modes, targets = dict.fromkeys((mode, mode or now.mode)), dict.fromkeys((NO_TARGET, "", now.target))
+        for sent, other in product(modes, targets):
+            if (sent, other) != (mode, target):
+                with suppress(BmcRefusedError):
+                    bmc.set_override(other, DISABLED, sent)
+                    return
+        raise refusal
 
     def _override(
         self, what: str, fits: Callable[[BootOverride], bool], change: Callable[[], None], *, always: bool = False
@@ -257,6 +338,11 @@ class Steps:
             acceptance.give()
 
         yield from self.ensure(what, is_so, request)
+
+
+def _is_none(read: BootOverride) -> bool:
+    """Return whether a boot override is none. Of a disabled one, a BMC may show any target."""
+    return read.enabled == DISABLED or read.target in ("", NO_TARGET)
 
 
 def _stored_otherwise(what: str, mode: str, read: BootOverride, where: str) -> BmcRefusedError:

@@ -29,14 +29,14 @@ from wires.redfish.bmc import (
 from wires.redfish.boot.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
 from wires.redfish.boot.network import ALLOWED, HTTP_BOOT_URI, network_types, or_by
 from wires.redfish.client.access import LIMITS, BmcAccess, Limits
-from wires.redfish.client.connector import BmcConnector
+from wires.redfish.client.connector import ROOT, BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
 from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
 from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE, Refusals
 from wires.redfish.client.tasks import TaskResult
 from wires.redfish.drives.discs import DiscDrives, reread
+from wires.redfish.identity import is_shared
 
-ROOT = "/redfish/v1/"
 SYSTEMS = "/redfish/v1/Systems"
 MANAGERS = "/redfish/v1/Managers"
 POWER = {power.value: power for power in (Power.ON, Power.OFF)}
@@ -71,7 +71,9 @@ class SushyBmc:
         self._seen: Any = None
         self._managers_seen: list[Any] = []
         self._quirks_seen: Quirks | None = None
-        self._root_was_read = False
+        self._manufacturer_seen = ""
+        self._by_service = False
+        self._service_seen: str | None = None
         self._was_read = False
         self._discs: DiscDrives | None = None
 
@@ -101,6 +103,7 @@ class SushyBmc:
             model=system.model or "",
             manufacturer=system.manufacturer or "",
             bios_version=system.bios_version or "",
+            tag=system.sku or "" if self._quirks.sku_is_tag else "",
         )
 
     def bmc_version(self) -> str:
@@ -200,6 +203,11 @@ class SushyBmc:
         with self._converted_errors("eject the virtual CD"):
             discs.eject()
 
+    def offers(self, target: str) -> bool:
+        """Return whether the BMC offers a boot override to `target`."""
+        with self._converted_errors("read the boot targets"):
+            return sushy.BootSource(target) in self._known().get_allowed_system_boot_source_values()
+
     def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
         """Set the boot override, with a boot mode only where it must be: on iDRAC, it would be a BIOS job.
 
@@ -214,13 +222,11 @@ class SushyBmc:
                     return
                 if attributes.choose_virtual_cd:
                     attributes.write(self._http, NOTHING)
-            wanted = tuple(map(sushy.BootSource, SPELLINGS.get(target, (target,))))
-            offered, sent = (
-                system.get_allowed_system_boot_source_values(),
-                self.boot_mode and (mode or self.boot_mode),
-            )
+            spellings = SPELLINGS.get(target, (target,)) if target else ()
+            wanted = tuple(map(sushy.BootSource, spellings[::-1] if self._quirks.usb_cd_first else spellings))
+            offered, sent = system.get_allowed_system_boot_source_values(), mode or self.boot_mode
             self._set_boot(
-                target=self._first(wanted, offered, "boot override"),
+                target=self._first(wanted, offered, "boot override") if wanted else None,
                 enabled=sushy.BootSourceOverrideEnabled(enabled),
                 mode=sushy.BootSourceOverrideMode(sent) if sent else None,
                 http_boot_uri=uri or None,
@@ -342,29 +348,51 @@ class SushyBmc:
 
     @property
     def _quirks(self) -> Quirks:
-        """The row that applies, by what was read so far."""
-        if self._quirks_seen is None:
-            self._quirks_seen = quirks_of(self._known().manufacturer or "", self._bmc_kind)
-            if not self._quirks_seen.keep_alive:
-                self._http.close_each()
+        """The row that applies, by what was read so far. A BMC that starts up may name its maker only later."""
+        manufacturer = self._manufacturer
+        if self._quirks_seen is None or manufacturer != self._manufacturer_seen:
+            self._quirks_seen = self._find_quirks(manufacturer, by_service=self._by_service)
+            self._manufacturer_seen = manufacturer
         return self._quirks_seen
 
     @property
     def _boot_quirks(self) -> Quirks:
         """The row by the service root, too: from now on for all. That costs a request, so only a boot asks for it."""
-        if not self._root_was_read:
-            maker = self._known().manufacturer or ""
+        if not self._by_service:
             with self._converted_errors("read the service root"):
-                self._quirks_seen = quirks_of(maker, self._bmc_kind, self._service_kind)
-                self._root_was_read = True
+                self._quirks_seen = self._find_quirks(self._manufacturer, by_service=True)
+                self._by_service = True
         return self._quirks
+
+    @property
+    def _manufacturer(self) -> str:
+        """What the System names as its maker; empty if it has a placeholder there."""
+        word = (self._known().manufacturer or "").strip()
+        return "" if is_shared(word) else word
+
+    def _find_quirks(self, manufacturer: str, *, by_service: bool) -> Quirks:
+        maker = manufacturer or f"{self._service_kind()} {self._managers_maker()}"
+        found = quirks_of(maker, self._bmc_kind, self._service_kind if by_service or not manufacturer else None)
+        if not found.keep_alive:
+            self._http.close_each()
+        return found
 
     def _bmc_kind(self) -> str:
         return next((f"{manager.model or '?'} {manager.firmware_version or ''}" for manager in self._managers), "")
 
+    def _managers_maker(self) -> str:
+        """Return what the Managers have in place of the Manufacturer of the System."""
+        documents = [manager.json for manager in self._managers]
+        return " ".join(word for it in documents for word in (it.get("Manufacturer") or "", *(it.get("Oem") or {})))
+
     def _service_kind(self) -> str:
-        root = self._http.get(ROOT).json()
-        return " ".join((root.get("Vendor") or "", root.get("Product") or "", *(root.get("Oem") or {})))
+        """Return what names the service, and thereby its maker."""
+        if self._service_seen is None:
+            root = self._http.get(ROOT).json()
+            self._service_seen = " ".join(
+                (root.get("Vendor") or "", root.get("Product") or "", *(root.get("Oem") or {}))
+            )
+        return self._service_seen
 
     def _boot_attributes(self) -> BootAttributes:
         return BootAttributes.read(self._http, self._managers[0])

@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from base.clock import Clock
 from base.errors import BmcError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
 from cluster.values.address import parse_address
-from wires.redfish.bmc import CD, HDD, HTTP, PXE, BmcClient
+from wires.redfish.bmc import CD, HTTP, PXE, BmcClient
 from wires.redfish.steps import Steps, Waits
 
 BROKEN_OFF_S = 120.0  # longer than TCP takes to give up on a machine that has just lost the VIP
@@ -245,7 +245,7 @@ class HttpBoot(_Fetching):
     def disarm(self, steps: Steps) -> Waits:
         """Withdraw, and have the BMC forget the URL, which is as good as a password."""
         self.withdraw()
-        yield from steps.override(HDD)
+        yield from steps.disk_next()
 
     def never_fetched(self, url: str, within_s: float, why: str) -> Fault:
         """See `BootProcedure`."""

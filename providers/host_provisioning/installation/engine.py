@@ -33,7 +33,7 @@ from providers.consent import naming
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
 from providers.host_provisioning.installation.iso_fault import IsoFault
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
-from wires.redfish.bmc import CD, HDD, ONCE, SPELLINGS, BmcClient, Power
+from wires.redfish.bmc import CD, ONCE, SPELLINGS, BmcClient, Power
 from wires.redfish.boot.mode import BootMode, SecureBootProof
 from wires.redfish.client.masking import shown
 from wires.redfish.steps import STEP_S, Steps, Waits, names_image
@@ -205,7 +205,7 @@ class Installation:
         return None if power is Power.CHANGING else (power, self.adapters.bmc.media())
 
     def _verify_identity(self, steps: Steps) -> Waits:
-        machine = yield from steps.value("an answer of the BMC", self.adapters.bmc.identity)
+        machine = yield from steps.identity(self.host.uuid)
         if self.host.uuid and not machine.answers_to(self.host.uuid):
             what = f"the BMC is that of UUID {machine.uuid}, wanted {self.host.uuid}; nothing was changed"
             replaced = f"if that machine replaces the server, {naming(self.host.name, machine)}, then run `pulumi up`"
@@ -342,7 +342,7 @@ class Installation:
         yield from self.adapters.boot_procedure.disarm(steps)
         # Hdd, Once leaves the permanent boot order to the operator. It matters where a BMC keeps Cd, Once after the
         # boot (sushy-tools): without it, the host would boot the CD again.
-        yield from steps.override(HDD)
+        yield from steps.disk_next()
         self._enter("starting from disk")
         yield from steps.power(Power.ON, within_s=self._on_s)
 

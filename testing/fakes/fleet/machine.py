@@ -108,6 +108,8 @@ class State:
     sessions: int = 0
     secure: bool = False
     """Whether Secure Boot is on, from the next boot."""
+    mode: str = ""
+    """The boot mode; empty if the BMC reports none."""
 
 
 @dataclass
@@ -251,7 +253,16 @@ class Machine:
         loaded = (drive.image for drive in self.drives.values() if drive.inserted)
         boot = str(self.boot["BootSourceOverrideTarget"]), str(self.boot["BootSourceOverrideEnabled"])
         secure = bool(self.secure_boot["SecureBootEnable"])
-        return State(self.power, next(loaded, ""), self.disk, self.running, *boot, len(self.sessions), secure)
+        return State(
+            self.power,
+            next(loaded, ""),
+            self.disk,
+            self.running,
+            *boot,
+            len(self.sessions),
+            secure,
+            self.boot.get(MODE) or "",
+        )
 
     def change(self, **state: Any) -> None:
         """Change the state at once.

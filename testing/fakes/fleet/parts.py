@@ -59,6 +59,20 @@ class Firmware:
     by_jobs: bool = False
 
 
+@dataclass(frozen=True)
+class Clearing:
+    """What a BMC takes as the end of a boot override.
+
+    Args:
+        takes_none: Whether the target may be None.
+        needs: What must be sent beside Disabled.
+    """
+
+    takes_none: bool = True
+    needs: tuple[str, ...] = ()
+
+
+TAKES_ALL = Clearing()
 UNKNOWN = Firmware()
 
 # DSP0268.

@@ -97,6 +97,8 @@ def system(machine: Machine) -> Document:
             }
         },
     )
+    if vendor.sku:
+        document["SKU"] = vendor.sku.format(index=machine.index)
     if not vendor.boots:
         del document["Boot"]
     if vendor.firmware.keys:

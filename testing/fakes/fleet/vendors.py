@@ -7,7 +7,7 @@ requests or in seconds, as in the fleet's pace.
 from dataclasses import dataclass, replace
 
 from testing.fakes.fleet import parts
-from testing.fakes.fleet.parts import DISC, Firmware, Refusal, Slot
+from testing.fakes.fleet.parts import DISC, Clearing, Firmware, Refusal, Slot
 
 FLOPPY = Slot("Floppy", ("Floppy", "USBStick"))
 
@@ -17,12 +17,14 @@ class Vendor:
     """One row.
 
     Args:
+        sku: SKU of the system, with the host's `{index}` in a service tag; empty if it has none.
         service: Vendor and Product of the service root, and the key in its Oem; empty if it has none.
         other_systems: Systems without Boot that the same BMC lists first.
         system_type: SystemType of the system.
         boots: Whether the system has Boot.
         media_on: `Managers` or `Systems`; empty if neither links virtual drives.
         media_by: How the virtual CD is mounted: by `action` or `patch` of the drive.
+        patch_takes: What can be written by `patch`.
         media_enabled: Whether the drives are listed before remote media are enabled by the OEM action.
         enable_action: Name of that action.
         enable_on: `Managers` or `Systems`.
@@ -47,6 +49,7 @@ class Vendor:
         boot_pending: A written Boot shows on the System from the next power-on, and in @Redfish.Settings at once.
         boot_falls_back: A change of Boot without a mode stores Legacy, which boots no image made for UEFI.
         boot_whole: A change of Boot must send target, enabled and mode at once.
+        clearing: What ends a boot override.
         boot_busy: How long after a power-on a change of Boot is refused.
         firmware: How the boot mode and Secure Boot are set.
         needs_etag: Status that answers a PATCH without If-Match; 0: none.
@@ -66,6 +69,7 @@ class Vendor:
     slots: tuple[Slot, ...]
     system: str = "1"
     manager: str = "1"
+    sku: str = ""
     service: tuple[str, str, str] = ("", "", "")
     other_systems: tuple[str, ...] = ()
     other_managers: tuple[str, ...] = ()
@@ -73,6 +77,7 @@ class Vendor:
     boots: bool = True
     media_on: str = "Managers"
     media_by: str = "action"
+    patch_takes: tuple[str, ...] = ("Image", "Inserted", "WriteProtected")
     media_enabled: bool = True
     enable_action: str = "AMIVirtualMedia.EnableRMedia"
     enable_on: str = "Managers"
@@ -97,6 +102,7 @@ class Vendor:
     boot_pending: bool = False
     boot_falls_back: bool = False
     boot_whole: bool = False
+    clearing: Clearing = parts.TAKES_ALL
     boot_busy: int = 0
     firmware: Firmware = parts.UNKNOWN
     needs_etag: int = 0
@@ -144,6 +150,20 @@ GENERIC_HTTP = replace(GENERIC_SYSTEM, name="generic_http", http_boot=True)
 
 # A change of part of Boot is refused, as by AMI, and nothing names AMI.
 GENERIC_WHOLE = replace(GENERIC, name="generic_whole", boot_whole=True)
+# Captured BlueFields 23.10 and 24.10 (libredfish, bare-metal-manager-core): no Hdd. Here with a drive, too.
+NO_HDD = replace(
+    GENERIC_HTTP,
+    name="no_hdd",
+    model="BlueField-3 SmartNIC Main Card",
+    targets=("None", "Pxe", "Cd", "UefiHttp", "UefiShell", "UefiTarget", "UefiBootNext"),
+)
+
+# community.general issue 11542: the mode must be sent with Disabled, too.
+GENERIC_MODE = replace(
+    GENERIC_SYSTEM,
+    name="generic_mode",
+    clearing=Clearing(needs=("BootSourceOverrideTarget", "BootSourceOverrideMode")),
+)
 
 # D1: it reports only the file name of its image.
 GENERIC_NAME = replace(GENERIC, name="generic_name", image_as="name")
@@ -160,6 +180,7 @@ DELL = Vendor(
     (Slot("RemovableDisk", ("USBStick",)), Slot("CD")),
     system="System.Embedded.1",
     manager="iDRAC.Embedded.1",
+    sku="TAG{index:04}",
     targets=("None", "Pxe", "Floppy", "Cd", "Hdd", "BiosSetup", "Utilities", "UefiTarget", "SDCard", "UefiHttp"),
     insert_full=Refusal(400, "IDRAC.2.8.VRM0012"),
     eject_empty=Refusal(400, "IDRAC.2.8.VRM0009"),
@@ -182,6 +203,19 @@ DELL5 = replace(
 )
 DELL4 = replace(DELL5, name="dell4", bmc_version="4.40.00.00", attributes="Attributes", attributes_linked=())
 
+# A captured M640 with 3.34 (bmc-toolbox/redfish-mocks): its Manufacturer is empty, and it reports no mode.
+DELL3 = replace(
+    DELL4,
+    name="dell3",
+    manufacturer="",
+    model="PowerEdge M640",
+    bmc_model="14G Modular",
+    bmc_version="3.34.34.34",
+    service=("", "Integrated Dell Remote Access Controller", "Dell"),
+    attributes_linked=("Attributes",),
+    boot_mode="",
+)
+
 # "where VirtualMedia lives | iDRAC10", "slot choice | iDRAC10" (slot 1), "boot override | Dell iDRAC10" (allowed
 # values only in Settings, versions restart at 1.x), "power | Dell iDRAC10" (On right after off).
 DELL10 = Vendor(
@@ -194,6 +228,7 @@ DELL10 = Vendor(
     (Slot("1", (*DISC, "USBStick")), Slot("2", (*DISC, "USBStick"))),
     system="System.Embedded.1",
     manager="iDRAC.Embedded.1",
+    sku=DELL.sku,
     media_on="Systems",
     targets=DELL.targets,
     boot_in_settings=True,
@@ -231,11 +266,35 @@ HPE = Vendor(
     insert_full=Refusal(400, "iLO.2.14.VirtualMediaIsAttached"),
     eject_empty=Refusal(400, "iLO.2.14.NoVirtualMediaConnectionAvailable"),
     eject_needs_body=True,
+    sku="P05524-B21",
     boot_busy=3,
     already=Refusal(400, "iLO.2.14.InvalidOperationForSystemState"),
     unlicensed=Refusal(403, "iLO.2.14.LicenseKeyRequired", args=("iLO Advanced",)),
     terse=True,
     firmware=parts.FIXED,
+)
+
+# ironcore-dev/metal-operator pull request 998: it refuses Disabled beside the target None.
+HPE_TARGET = replace(
+    HPE,
+    name="hpe_target",
+    clearing=Clearing(takes_none=False, needs=("BootSourceOverrideTarget",)),
+)
+
+# Gen9, from community.general (PATCH of Image alone) and gists: "HP", no standard actions, no mode.
+HPE_ILO4 = replace(
+    HPE,
+    name="hpe_ilo4",
+    manufacturer="HP",
+    model="ProLiant DL380 Gen9",
+    bmc_model="iLO 4",
+    bmc_version="iLO 4 v2.82",
+    bios_version="P89 v2.92",
+    slots=(Slot("1", ("Floppy", "USBStick"), action=False), Slot("2", action=False)),
+    media_by="patch",
+    patch_takes=("Image",),
+    boot_mode="",
+    firmware=parts.UNKNOWN,
 )
 
 # "boot override | Supermicro X11/X12" (UsbCd), "eject | Supermicro" (Image stays), "payload | Supermicro X11/X12";
@@ -397,9 +456,9 @@ OPENBMC = Vendor(
 )
 
 ALL = (
-    *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME, GENERIC_HTTP, GENERIC_WHOLE),
-    *(DELL, DELL_R750, DELL4, DELL5, DELL10),
-    *(HPE, SUPERMICRO, SUPERMICRO_X13),
+    *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME, GENERIC_HTTP, GENERIC_WHOLE, GENERIC_MODE, NO_HDD),
+    *(DELL, DELL_R750, DELL3, DELL4, DELL5, DELL10),
+    *(HPE, HPE_TARGET, HPE_ILO4, SUPERMICRO, SUPERMICRO_X13),
     *(LENOVO, LENOVO_PATCH),
     *(AMI, GIGABYTE, DGX, OPENBMC, GB300),
 )

@@ -13,6 +13,7 @@ Handler = Callable[[Machine, Request], Answer]
 Routes = dict[str, Handler]
 """The handlers by `METHOD path`."""
 DONE = Answer(204)
+TARGET = "BootSourceOverrideTarget"
 MISSING = Refusal(404, "Base.1.8.ResourceMissingAtURI")
 NO_MEDIA_TYPE = Refusal(415, "Base.1.8.HeaderInvalid")
 MALFORMED = Refusal(400, "Base.1.8.MalformedJSON")
@@ -22,6 +23,7 @@ NOT_TAKEN = "Base.1.8.ActionNotSupported"
 UNKNOWN_FORMAT = "Base.1.8.ResourceAtUriInUnknownFormat"
 CHANGED = Refusal(412, "Base.1.8.PreconditionFailed")
 READ_ONLY = Refusal(400, "Base.1.8.PropertyNotWritable")
+UNKNOWN_PROPERTY = Refusal(400, "Base.1.8.PropertyUnknown")
 INCOMPLETE = Refusal(400, "Base.1.8.PropertyMissing")
 IN_POST = Refusal(400, "iLO.2.14.UnableToModifyDuringSystemPOST")
 COMMITTED = Refusal(400, "IDRAC.2.14.SYS011")
@@ -56,18 +58,25 @@ def _outdated(machine: Machine, request: Request) -> Answer | None:
 
 def patch_boot(machine: Machine, request: Request) -> Answer:
     """Change the boot override."""
-    vendor, changes = machine.vendor, (body_of(request) or {}).get("Boot", {})
+    changes = (body_of(request) or {}).get("Boot", {})
     if wrong := _outdated(machine, request):
         return wrong
-    if not changes or not set(changes) <= set(machine.boot):
-        return refuse(READ_ONLY)
-    if vendor.boot_whole and set(changes) != set(machine.boot):
-        return refuse(INCOMPLETE)
-    if changes.get("BootSourceOverrideTarget", "None") not in vendor.targets:
-        return refuse(WRONG_VALUE)
-    if machine.power == "On" and machine.since_change() <= vendor.boot_busy:
-        return refuse(IN_POST)
-    return _boot(machine, changes)
+    refusal = _refused_boot(machine, changes)
+    return refuse(refusal) if refusal else _boot(machine, changes)
+
+
+def _refused_boot(machine: Machine, changes: dict[str, str | None]) -> Refusal | None:
+    vendor, clearing, target = machine.vendor, machine.vendor.clearing, changes.get(TARGET)
+    clears = changes.get("BootSourceOverrideEnabled") == "Disabled"
+    checks = (
+        (not changes or not set(changes) <= set(machine.boot), READ_ONLY),
+        (vendor.boot_whole and set(changes) != set(machine.boot), INCOMPLETE),
+        (target is not None and target not in vendor.targets, WRONG_VALUE),
+        (clears and target == "None" and not clearing.takes_none, WRONG_VALUE),
+        (clears and not set(clearing.needs) <= set(changes), INCOMPLETE),
+        (machine.power == "On" and machine.since_change() <= vendor.boot_busy, IN_POST),
+    )
+    return next((refusal for is_wrong, refusal in checks if is_wrong), None)
 
 
 def _boot(machine: Machine, changes: dict[str, str | None]) -> Answer:
@@ -192,9 +201,12 @@ def patch_drive(name: str, machine: Machine, request: Request) -> Answer:
     """Fill or empty a drive that has no action."""
     if wrong := _outdated(machine, request):
         return wrong
-    asked = body_of(request) or {}
-    if asked.get("Image") and asked.get("Inserted"):
+    asked, takes = body_of(request) or {}, machine.vendor.patch_takes
+    if unknown := set(asked) - set(takes):
+        return refuse(UNKNOWN_PROPERTY, ", ".join(sorted(unknown)))
+    inserted = asked.get("Inserted") if "Inserted" in takes else bool(asked.get("Image"))
+    if asked.get("Image") and inserted:
         return _load(machine, machine.drives[name], asked["Image"])
-    if asked == {"Image": None, "Inserted": False}:
+    if asked.get("Image", "") is None and not inserted:
         return _unload(machine, machine.drives[name])
     return refuse(READ_ONLY)

@@ -97,7 +97,7 @@ def test_a_check_of_every_vendor_takes_at_most_20_requests_and_no_change(tmp_pat
             figures = site.fleet.figures(index)
             assert 0 < figures.requests.total() <= MOST_REQUESTS, vendor.name
             assert len(figures.writes) == (2 if session else 0), "a login and its end"
-            assert rows[index]["system"] == f"{vendor.manufacturer} {vendor.model}"
+            assert rows[index]["system"] == f"{vendor.manufacturer} {vendor.model}".strip()
         assert site.fleet.total().sessions == 0
 
 

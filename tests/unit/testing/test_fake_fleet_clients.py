@@ -40,7 +40,8 @@ def insert(drives: list[Any], url: str) -> Any:
     raise AssertionError("no drive takes the medium")
 
 
-@pytest.mark.parametrize("name", VENDORS)
+# sushy fills no drive that can only be patched, and only with Image.
+@pytest.mark.parametrize("name", [name for name in VENDORS if name != "hpe_ilo4"])
 def test_sushy_installs_a_server(fleet: Fleet, iso: str, tmp_path: Path, name: str) -> None:
     host, vendor, ca = list(VENDORS).index(name), VENDORS[name], tmp_path / "ca.pem"
     ca.write_text(fleet.ca)

@@ -84,7 +84,7 @@ class BootMode:
             what, turn = f"Secure Boot {secure_boot}", partial(bmc.set_secure_boot, enabled=secure_boot == ON)
             if not (yield from self._request(what, partial(self._is_secure, secure_boot), turn)):
                 waiting.append(what)
-        if mode and not bmc.boot_mode:
+        if mode:
             what, put = f"boot mode {mode}", partial(bmc.set_boot_mode, mode)
             if not (yield from self._request(what, partial(self._reads, mode), put)):
                 waiting.append(what)

@@ -16,7 +16,8 @@ from wires.redfish.boot.idrac import older_path
 from wires.redfish.capture.filter import Rule, filter_document
 from wires.redfish.capture.pseudonyms import Pseudonyms
 from wires.redfish.client.access import LIMITS, BmcAccess, Limits
-from wires.redfish.sushy_bmc import MANAGERS, ROOT, SYSTEMS, SushyBmc
+from wires.redfish.client.connector import ROOT
+from wires.redfish.sushy_bmc import MANAGERS, SYSTEMS, SushyBmc
 
 METHOD = re.compile("[A-Z]+")
 

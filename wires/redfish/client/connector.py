@@ -28,12 +28,14 @@ from urllib3.util import SKIP_HEADER
 
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
-from wires.redfish.client.logins import REFUSED, Login
+from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
 from wires.redfish.client.masking import TrafficMask
 from wires.redfish.client.refusal_body import make_readable
 from wires.redfish.client.tasks import document_of, task_path
 from wires.redfish.client.tls import PlainSocket, time_limit, tls_context
 
+ROOT = "/redfish/v1/"
+"""Path of the service root, which every BMC shows to anyone."""
 SESSIONS = "/redfish/v1/SessionService/Sessions"
 TOKEN = "X-Auth-Token"  # noqa: S105 (a header's name)
 CHUNK = 64 * 1024
@@ -145,17 +147,21 @@ class BmcConnector(Connector):  # type: ignore[misc]
         """Send a request. Log in first if necessary, and again if the session has expired."""
         if self._login is None:
             return self._once(method, path, **kwargs)
-        fresh = TOKEN not in self._session.headers
-        if fresh:
+        answer = self._with_token(method, path, **kwargs) if TOKEN in self._session.headers else None
+        if answer is None:
             self._log_in()
+            answer = self._with_token(method, path, **kwargs)
+        # An iLO may refuse a session that it has just opened, and accept it then.
+        return self._once(method, path, **kwargs) if answer is None else answer
+
+    def _with_token(self, method: str, path: str, **kwargs: Any) -> Any:
+        """Send a request. None: the BMC does not know the session, and did nothing, so it may be sent again."""
         try:
             return self._once(method, path, **kwargs)
         except sushy.exceptions.AccessError as error:
-            if fresh or error.status_code != HTTPStatus.UNAUTHORIZED:
+            if error.status_code != HTTPStatus.UNAUTHORIZED:
                 raise
-        # The session has expired. The BMC did nothing, so the request may be sent again.
-        self._log_in()
-        return self._once(method, path, **kwargs)
+        return None
 
     def _once(self, method: str, path: str, **kwargs: Any) -> Any:
         """Send one request once. By itself, sushy would resend some, and not only GETs."""
@@ -198,6 +204,8 @@ class BmcAdapter(HTTPAdapter):
         """Whether the last request was a GET."""
         self.retry_after_s = 0.0
         """Seconds to wait, by the `Retry-After` of the last answer; 0 if it had none."""
+        self.lacks_basic = False
+        """Whether the last answer refused a Basic login as such, whatever the password."""
         super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
 
     @contextmanager
@@ -230,13 +238,26 @@ class BmcAdapter(HTTPAdapter):
         path = urlsplit(request.path_url).path.rstrip("/")  # a redirect may spell it in its own way
         has_login = not self._in_session or (request.method == "POST" and path == SESSIONS)
         with self._turn, time_limit(self._seconds_left()):
-            if has_login and self._login in REFUSED:
-                return REFUSED[self._login]
             exchange = partial(self._exchange, request, *args, **kwargs)
-            response = self._logged(request, exchange) if _log.isEnabledFor(logging.DEBUG) else exchange()
-            if has_login and response.status_code == HTTPStatus.UNAUTHORIZED:
-                REFUSED[self._login] = response
-            return response
+            if _log.isEnabledFor(logging.DEBUG):
+                exchange = partial(self._logged, request, exchange)
+            return self._with_login(request, exchange) if has_login else exchange()
+
+    def _with_login(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
+        """Send a request that has the login, once; once more if the BMC has accepted that login before."""
+        login = self._login
+        response = REFUSED.get(login)
+        if response is None:
+            response = exchange()
+            if response.status_code == HTTPStatus.UNAUTHORIZED and login in ACCEPTED:
+                response = exchange()
+        if response.status_code == HTTPStatus.UNAUTHORIZED:
+            REFUSED[login] = response
+        elif response.ok and not response.is_redirect and not ROOT.startswith(request.path_url):
+            ACCEPTED.add(login)
+        schemes = response.headers.get("WWW-Authenticate", "").lower()
+        self.lacks_basic = not self._in_session and bool(schemes) and "basic" not in schemes
+        return response
 
     def _seconds_left(self) -> float:
         self.allowed_s = min(self._answer_s, self._ends_at - time.monotonic())

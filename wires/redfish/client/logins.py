@@ -1,4 +1,8 @@
-"""The logins that BMCs have refused in this process, so that each is tried once, whatever asks: accounts lock."""
+"""The logins that BMCs have refused in this process, so that each is tried once, whatever asks: accounts lock.
+
+One that a BMC has accepted before is tried once more: an iLO refuses a good one now and then, as sushy and NVIDIA's
+libredfish know.
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -7,6 +11,8 @@ from typing import Self
 from pydantic import SecretStr
 from requests import Response
 
+ACCEPTED: set["Login"] = set()
+"""The logins with which a BMC has answered a request."""
 REFUSED: dict["Login", Response] = {}
 """The answers that refused them. A run of Pulumi has one process for all resources."""
 

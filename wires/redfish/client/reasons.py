@@ -46,6 +46,13 @@ REFUSED_STATE_LOGIN = Reason(
     "install-config.yaml; this login was tried once, because accounts lock",
     ends_login=True,
 )
+NO_BASIC = Reason(
+    "the BMC takes no Basic login",
+    "run `pulumi config set --path 'bmc_credentials.<host>.session' true`, with the host's username and password "
+    "beside it, then run the command again",
+    ends_login=True,
+)
+"""A 401 whose WWW-Authenticate names other schemes, as Digest."""
 FORBIDDEN = Reason("the BMC forbids it", f"{ROLE}, or use another one ({LOGIN})", ends_login=True)
 """A 403 without a reason that is known."""
 UNSUPPORTED = Reason("the BMC does not do what it offers", "update the BMC's firmware")

@@ -15,7 +15,7 @@ from wires.redfish.bmc import STARTS_S
 from wires.redfish.client.access import Limits
 from wires.redfish.client.connector import BmcAdapter
 from wires.redfish.client.obstacles import is_late, is_unreachable, obstacle, silence
-from wires.redfish.client.reasons import REFUSED_LOGIN, Reason, reason_of
+from wires.redfish.client.reasons import NO_BASIC, REFUSED_LOGIN, Reason, reason_of
 from wires.redfish.client.tasks import TaskResult
 
 NOT_NOW = frozenset({408, 409, 412, 423, 425, 428, 429, 503})
@@ -76,7 +76,8 @@ class Refusals:
 
     def _answered(self, error: sushy.exceptions.HTTPError, what: str, *, known: bool) -> BmcError:
         status, said = error.status_code, _words(error)
-        reason, text, fix = reason_of(status, said, self.refused_login), self._clean(said), ""
+        refused_login = NO_BASIC if self.wire.lacks_basic else self.refused_login
+        reason, text, fix = reason_of(status, said, refused_login), self._clean(said), ""
         if reason:
             what, fix = f"{what}, {reason.what}", reason.fix_at(self.login)
         what = f"{what} ({text})" if text else what

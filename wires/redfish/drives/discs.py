@@ -19,6 +19,8 @@ NO_DISC = re.compile("fd|floppy|hd|usb", re.IGNORECASE)
 ENABLE = ".EnableRMedia"
 """The end of the name of AMI's action that switches virtual media on. Before it, some BMCs list no drives."""
 ACTIONS = ("#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia")
+UNKNOWN_PROPERTY = re.compile("Property(NotWritable|Unknown)")
+"""MessageIds of a BMC that refuses a property, which has only Image that can be written (community.general: iLO4)."""
 NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
 
 
@@ -100,7 +102,7 @@ class DiscDrives:
         """Empty all drives. Read afterwards: sushy returns normally even if the BMC refuses."""
         for drive in self.watched:
             if image_in(drive):
-                drive.eject_media()
+                _eject(drive)
 
 
 def image_in(drive: Any) -> str | None:
@@ -121,8 +123,33 @@ def _insert(drive: Any, url: str) -> None:
         # After an eject, AMI still names the image, and refuses to insert it again. Supermicro's X13 names it too,
         # has no eject for an empty drive, and inserts nevertheless.
         with suppress(sushy.exceptions.MissingActionError):
-            drive.eject_media()
-    drive.insert_media(url)
+            _eject(drive)
+    if _is_patched(drive):
+        _patch(drive, {"Image": url}, {"Inserted": True, "WriteProtected": True})
+    else:
+        drive.insert_media(url)
+
+
+def _eject(drive: Any) -> None:
+    if _is_patched(drive):
+        _patch(drive, {"Image": None}, {"Inserted": False})
+    else:
+        drive.eject_media()
+
+
+def _is_patched(drive: Any) -> bool:
+    return not _has_action(drive) and bool(drive._allow_patch())
+
+
+def _patch(drive: Any, image: dict[str, Any], more: dict[str, Any]) -> None:
+    """Fill or empty a drive without actions: with what Lenovo wants beside the image, else as an iLO4 takes it."""
+    try:
+        drive._conn.patch(drive.path, data=image | more, etag=drive._get_etag())
+    except sushy.exceptions.BadRequestError as error:
+        if not UNKNOWN_PROPERTY.search(str(error)):
+            raise
+        drive._conn.patch(drive.path, data=image, etag=drive._get_etag())
+    drive.invalidate()
 
 
 def _takes_disc(drive: Any) -> bool:

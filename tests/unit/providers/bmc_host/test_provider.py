@@ -16,7 +16,7 @@ from providers.bmc_host.provider import BmcHostProvider
 from providers.pulumi.dynamic import Props
 from testing import plans
 from testing.fakes.clock import FakeClock
-from testing.fakes.fleet.fleet import Fleet, Options, running, serial_of, uuid_of
+from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of, uuid_of
 from testing.plan_files import Files
 from testing.refusals import refusals
 from wires.redfish.client.access import BmcAccess
@@ -366,6 +366,15 @@ class TestAnswering:
         BmcHostProvider().delete("u", {**props, "uuid": uuid_of(0), "serial": serial_of(0), "found": found})
         state = fleet.state()
         assert (state.power, state.target, state.enabled) == ("Off", *override)
+
+    def test_a_delete_warns_of_what_the_bmc_refuses_to_restore(
+        self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        fleet.change(power="On", target="Cd", enabled="Continuous")
+        fleet.fault(Fault("PATCH", "status", status=400))
+        BmcHostProvider().delete("u", {**props, **machine, "found": AS_FOUND})
+        assert (fleet.state().power, fleet.state().target) == ("Off", "Cd")
+        assert "m0: not as found: " in capsys.readouterr().err
 
     @pytest.mark.parametrize(
         "act",

@@ -1,5 +1,7 @@
 """Histories of several updates, some of which fail, against the rules that each single update keeps."""
 
+from dataclasses import replace
+
 import pytest
 
 from base.errors import BmcRefusedError
@@ -52,6 +54,17 @@ def test_a_machine_with_the_same_serial_takes_a_new_consent() -> None:
     it.configure(consent={WORKER: it.site.machines[NEW].machine.uuid})
     (line,) = it.stack.up(it.plan)
     assert f"still runs with the name and the addresses of {WORKER}" in line
+    assert it.site.writes() == {}
+
+
+def test_a_consent_by_service_tag_is_one_to_the_machine_that_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:
+    """Issue 42, 11. The state of an older release has no tag."""
+    it = scene(PRODUCTION)
+    machine(it, MASTER).machine = replace(machine(it, MASTER).machine, tag="TAG0001")
+    for consent in ("tag0001", f"SERIAL-{MASTER}"):
+        it.configure(consent={MASTER: consent})
+        assert it.stack.up(it.plan) == []
+        assert "make sure" not in capsys.readouterr().err
     assert it.site.writes() == {}
 
 

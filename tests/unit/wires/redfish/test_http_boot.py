@@ -8,6 +8,7 @@ from base.errors import BmcRefusedError
 from cluster.values.bmc_url import UEFI_HTTP
 from cluster.values.boot_method import SECURE_BOOT
 from testing.fakes.clock import FakeClock
+from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
 from tests.unit.wires.redfish.test_probe import probe
@@ -15,7 +16,9 @@ from wires.redfish.bmc import UEFI
 from wires.redfish.steps import Steps, run_steps
 
 ISO = "http://192.0.2.9/0123/w0.iso"
-WITHOUT_URI = "its Boot has no HttpBootUri. Fix: update the BMC's firmware, or begin bmc.address with redfish-virtualmedia"
+WITHOUT_URI = (
+    "its Boot has no HttpBootUri. Fix: update the BMC's firmware, or begin bmc.address with redfish-virtualmedia"
+)
 
 
 @pytest.mark.parametrize("it", ["generic_http"], indirect=True)
@@ -68,4 +71,26 @@ def test_a_server_is_installed_by_it_and_its_iso_is_served_no_more(tmp_path: Pat
         it.from_start_to_end()
         figures, served = it.fleet.figures(), it.media.server.find(f"/{it.media.iso.url_path('okd-master-0')}")
         assert (figures.installs, figures.inserts, served) == (1, [], None)
+        assert it.is_installed()
+
+
+@pytest.mark.parametrize("keeps_once", [False, True])
+def test_without_the_target_hdd_the_override_is_disabled_and_the_uri_forgotten(
+    tmp_path: Path, *, keeps_once: bool
+) -> None:
+    """Issue 42, 5: a BlueField failed after its disk was written."""
+    with server(tmp_path, "no_hdd") as it:
+        it.kind = UEFI_HTTP
+        it.fleet.change(0, keeps_once=keeps_once)
+        it.from_start_to_end()
+        assert it.is_installed()
+        disabled = {"BootSourceOverrideTarget": "None", "BootSourceOverrideEnabled": "Disabled", "HttpBootUri": None}
+        assert disabled in [body["Boot"] for body in it.fleet.figures().bodies if "Boot" in body]
+
+
+def test_a_bmc_that_keeps_its_override_is_left_to_its_empty_drive(tmp_path: Path) -> None:
+    with server(tmp_path, "no_hdd") as it:
+        it.fleet.change(0, keeps_once=True)
+        it.fleet.fault(Fault("PATCH .*/Systems/", "status", status=400, skip=1))
+        it.from_start_to_end()
         assert it.is_installed()

@@ -3,10 +3,17 @@
 import pytest
 
 from wires.redfish.bmc import Identity
-from wires.redfish.identity import is_shared, named, same, usable
+from wires.redfish.identity import is_one_machine, is_shared, named, same, usable
 
 UUID = "c0ffee00-0000-4000-8000-000000000001"
 OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
+PLACEHOLDERS = (
+    *("00020003-0004-0005-0006-000700080009", "fefefefe-fefe-fefe-fefe-fefefefefefe", "Not Available", "Unknown"),
+    *("12345678-1234-5678-90ab-cddeefaabbcc", "FFFFFF00-FFFF-FFFF-FFFF-FFFFFFFFFFFF", "NULL", "Empty", "INVALID"),
+    *("Serial Number", "System Serial", "Chassis Serial Number", "0123456789ABCDEF", "NA", "O.E.M.", "TBD", "12345"),
+    *("Not Applicable", "NotSpecified", "To Be Filled By OEM", "..........", "1234"),
+)
+"""Issue 42, 11: those that captured trees and other projects have, and spellings of them."""
 RECORDED = Identity(UUID, "SN-1", "R650", "Dell")
 
 
@@ -27,9 +34,14 @@ RECORDED = Identity(UUID, "SN-1", "R650", "Dell")
         ("Not Specified", True),
         ("System Serial Number", True),
         (" default STRING ", True),
+        *((value, True) for value in PLACEHOLDERS),
         (UUID, False),
         ("SN-1", False),
         ("CZ0123456789", False),
+        ("JXKFBZL", False),
+        ("1001", False),
+        ("123", False),
+        ("00000000-0000-0000-0000-ac1f6b8d0a12", False),
     ],
 )
 def test_placeholders_are_recognized(value: str, shared: bool) -> None:
@@ -71,8 +83,9 @@ def test_a_record_matches_a_machine_by_uuid_and_serial(other: Identity, is_it: b
         (RECORDED, f"Dell R650, UUID {UUID}, serial SN-1"),
         (Identity("", ""), "a system, UUID unreported, serial unreported"),
         (Identity("", "SN-1", "R650"), "R650, UUID unreported, serial SN-1"),
+        (Identity("", "CN1", "R650", tag="ABC1234"), "R650, UUID unreported, serial CN1, service tag ABC1234"),
     ],
-    ids=["all", "nothing", "some"],
+    ids=["all", "nothing", "some", "dell"],
 )
 def test_messages_name_a_machine_by_everything_it_reports(identity: Identity, words: str) -> None:
     assert named(identity) == words
@@ -85,3 +98,18 @@ def test_messages_name_a_machine_by_everything_it_reports(identity: Identity, wo
 def test_a_machine_is_named_by_uuid_or_serial_in_any_case(name: str, answers: bool) -> None:
     assert RECORDED.answers_to(name) is answers
     assert Identity("", "").answers_to(name) is False
+
+
+def test_blanks_around_a_value_count_on_neither_side() -> None:
+    """Issue 42, 11: a BlueField pads its serial, so a consent that was written from it was refused for ever."""
+    padded = Identity("", "MT2423600ANG            ")
+    assert padded.answers_to("MT2423600ANG            ")
+    assert padded.answers_to("mt2423600ang")
+    assert same(padded, Identity("", "MT2423600ANG"))
+    assert is_one_machine(padded, Identity("", "MT2423600ANG"))
+    assert named(padded) == "a system, UUID unreported, serial MT2423600ANG"
+
+
+def test_a_service_tag_names_a_machine_and_an_empty_one_does_not() -> None:
+    assert Identity(UUID, "CN1", tag="ABC1234").answers_to("abc1234")
+    assert not Identity(UUID, "CN1").answers_to("")

@@ -33,6 +33,7 @@ ONE_OF_EACH = {"ForceOff": 1, "On": 2}
 SYSTEM = "/Systems/1$"
 DRIVES, CD = "GET.*/VirtualMedia$", "VirtualMedia/Cd$"
 ANOTHER = {"UUID": uuid_of(7), "SerialNumber": "SN-7"}
+NAMELESS = {"UUID": None, "SerialNumber": None}
 OUT = {"Inserted": False, "Image": None}
 IN = {"Inserted": True, "Image": "http://192.0.2.9/x.iso", "ConnectedVia": "URI"}
 AS_LEGACY = {
@@ -126,6 +127,11 @@ def logged_out(it: ServerUnderTest) -> None:
     it.fleet.fault(Fault("POST.*Reset", "logout", times=1))
 
 
+def refusing_a_new_session(it: ServerUnderTest) -> None:
+    it.session = True
+    it.fleet.fault(Fault("GET", "status", status=401, times=1))
+
+
 def accepted(request: str, *, ends: bool, monitor: bool = False) -> Callable[[ServerUnderTest], None]:
     """Answer a write with 202 and its task, which ends well, or fails; its monitor then answers in its place."""
     end = Fault(f"GET {TASK}", "status", status=400, body=DETACHED) if monitor else None
@@ -180,6 +186,19 @@ ROWS = (
     FaultCase("503 forever", script(Fault(".", "status")), BmcTimeoutError, "HTTP 503"),
     FaultCase("401 once", script(Fault("GET", "status", status=401, times=1)), BmcAuthError, "accounts lock"),
     FaultCase("401 forever", script(Fault("GET", "status", status=401)), BmcAuthError, "accounts lock"),
+    FaultCase(
+        "401 once, after it has accepted the login", script(Fault("GET", "status", status=401, skip=5, times=1))
+    ),
+    FaultCase(
+        "401 to an insert, after it has accepted the login", script(Fault(INSERT, "status", status=401, times=1))
+    ),
+    FaultCase("401 right after it has opened a session", refusing_a_new_session),
+    FaultCase(
+        "takes no Basic login",
+        script(Fault(".", "status", status=401, headers={"WWW-Authenticate": 'Digest realm="BMC", qop="auth"'})),
+        BmcAuthError,
+        r"takes no Basic login.*Fix: run `pulumi config set --path 'bmc_credentials\.<host>\.session' true`",
+    ),
     FaultCase("403", script(Fault("POST.*Reset", "status", status=403)), BmcAuthError, "HTTP 403", writes=1),
     FaultCase(
         "403 for want of a licence",
@@ -402,6 +421,13 @@ ROWS = (
         BmcTimeoutError,
         "PowerState reads null",
     ),
+    FaultCase("UUID and serial read null at first", script(Fault(SYSTEM, "says", says=NAMELESS, times=5))),
+    FaultCase(
+        "UUID and serial read null forever",
+        script(Fault(SYSTEM, "says", says=NAMELESS)),
+        BmcIdentityError,
+        "UUID unreported, serial unreported.*Fix: .*run this again in 2 minutes",
+    ),
     FaultCase("restarts and forgets", script(Fault("PATCH", "reboot", times=1, applied=True, keeps=False))),
     FaultCase("restarts while it installs", script(Fault("GET", "reboot", skip=25, times=1))),
     FaultCase(
@@ -502,6 +528,23 @@ def test_a_refused_login_is_tried_once_and_works_once_corrected(it: ServerUnderT
     REFUSED.clear()  # as in the process of the next run
     it.from_start_to_end()
     assert it.is_installed()
+
+
+def test_a_bmc_that_restarts_before_an_installation_may_lack_its_uuid_at_first(it: ServerUnderTest) -> None:
+    it.take_over()
+    it.fleet.fault(Fault(SYSTEM, "says", says=NAMELESS, times=3))
+    it.install()
+    assert it.is_installed()
+
+
+@pytest.mark.parametrize("kind", ["padded", "tag"])
+def test_a_consent_by_serial_or_service_tag_lets_a_server_be_taken_over(tmp_path: Path, kind: str) -> None:
+    """Issue 42, 11: the consent that `bmc consent --write` wrote was refused."""
+    with server(tmp_path, "dell") as it:
+        it.fleet.fault(Fault("Systems/System.Embedded.1$", "says", says={"UUID": "", "SerialNumber": "MT2423  "}))
+        it.uuid = "MT2423  " if kind == "padded" else "tag0000"
+        it.take_over()
+        assert it.lines[0].endswith("UUID unreported, serial MT2423, service tag TAG0000")
 
 
 def fingerprint(it: ServerUnderTest) -> str:

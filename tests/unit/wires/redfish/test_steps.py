@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from base.errors import BmcAuthError, BmcRefusedError, BmcTimeoutError, BmcTransientError
-from testing.fakes.bmc import FakeBmc
+from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
-from wires.redfish.bmc import BootOverride, Power
+from wires.redfish.bmc import BootOverride, Identity, Power
 from wires.redfish.steps import Steps, run_steps
 
 HOUR_S = 3600
@@ -174,3 +174,65 @@ def test_an_override_that_was_disabled_is_so_whatever_its_target() -> None:
     bmc = FakeBmc(FakeClock(), override=BootOverride("None", "Disabled"))
     run_steps(steps(bmc).override_as_found("Pxe", "Disabled"), bmc.clock)
     assert bmc.writes == []
+
+
+NAMELESS = Identity("", "")
+
+
+@pytest.mark.parametrize(
+    ("first", "name", "waits_s"),
+    [
+        (NAMELESS, UUID, 60),
+        (NAMELESS, "", 60),
+        (Identity("", "SN-1"), UUID, 60),
+        (Identity("00000000-0000-0000-0000-000000000000", "Default string"), "SN-1", 60),
+        (Identity("", "SN-1"), "SN-1", 0),
+        (Identity("", "SN-1"), "", 0),
+        (Identity(UUID, "SN-1"), "another", 0),
+    ],
+    ids=["both", "a-spares", "uuid", "zeros", "named-by-serial", "a-spares-serial", "another-machine"],
+)
+def test_what_a_bmc_that_starts_does_not_report_yet_is_waited_for(first: Identity, name: str, waits_s: float) -> None:
+    """Issue 42, 10: "set a serial number in its firmware", of a server that has one."""
+    bmc = FakeBmc(FakeClock(), machine=first)
+    began = bmc.clock.now()
+
+    def start(_: str) -> None:
+        if bmc.clock.now() - began >= 60:
+            bmc.machine = Identity(UUID, "SN-1")
+
+    bmc.fault = start
+    machine = run_steps(steps(bmc).identity(name), bmc.clock)
+    assert machine == (Identity(UUID, "SN-1") if waits_s else first)
+    assert waits_s <= bmc.clock.now() - began <= waits_s + 40
+
+
+def test_what_a_bmc_never_reports_is_waited_for_two_minutes() -> None:
+    bmc = FakeBmc(FakeClock(), machine=NAMELESS)
+    began = bmc.clock.now()
+    assert run_steps(steps(bmc).identity(UUID), bmc.clock) == NAMELESS
+    assert 120 <= bmc.clock.now() - began <= 160
+
+
+def test_a_wait_for_a_uuid_that_is_cut_short_says_what_is_missing() -> None:
+    """A refresh, which then keeps the recorded values."""
+    bmc = FakeBmc(FakeClock(), machine=NAMELESS)
+    with pytest.raises(BmcTimeoutError, match="last answer: the BMC reports no UUID and no serial of its own"):
+        run_steps(steps(bmc, 30).identity(UUID), bmc.clock)
+
+
+@pytest.mark.parametrize(
+    ("targets", "read", "writes"),
+    [
+        (("Cd", "Hdd"), BootOverride("Cd", "Once"), ["override Hdd Once"]),
+        (("Cd", "None"), BootOverride("Cd", "Once"), ["override None Disabled"]),
+        (("Cd",), BootOverride("None", "Disabled"), ["override None Disabled"]),
+    ],
+    ids=["offered", "not-offered", "used-up"],
+)
+def test_the_disk_boots_next_by_hdd_else_without_an_override(
+    targets: tuple[str, ...], read: BootOverride, writes: list[str]
+) -> None:
+    bmc = FakeBmc(FakeClock(), targets=targets, override=read, sticky=False)
+    run_steps(steps(bmc).disk_next(), bmc.clock)
+    assert bmc.writes == writes

@@ -331,11 +331,11 @@ def test_a_session_is_opened_renewed_once_and_ended(it: OneBmc) -> None:
     it.answers(READ, 401, text="{}")
     with pytest.raises(BmcAuthError):
         bmc.power()
-    assert it.lines[2:] == [f"GET {SYSTEM}", log_in, f"GET {SYSTEM}"]
+    assert it.lines[2:] == [f"GET {SYSTEM}", log_in, f"GET {SYSTEM}", f"GET {SYSTEM}"]
     assert it.fleet.figures().received[3].token == "", "a BMC may refuse a login with a token that it has forgotten"
     bmc.close()
     bmc.close()
-    assert it.lines[5:] == [f"DELETE {SESSIONS}/4"], "the one that the fourth request opened"
+    assert it.lines[6:] == [f"DELETE {SESSIONS}/4"], "the one that the fourth request opened"
 
 
 def test_a_refused_session_is_requested_once(it: OneBmc) -> None:
@@ -358,7 +358,33 @@ def test_a_fresh_session_that_is_refused_is_not_renewed(it: OneBmc) -> None:
     it.answers(READ, 401, text="{}")
     with pytest.raises(BmcAuthError):
         it.client(session=True).power()
-    assert it.lines == [f"POST {SESSIONS}", f"GET {SYSTEM}"]
+    assert it.lines == [f"POST {SESSIONS}", f"GET {SYSTEM}", f"GET {SYSTEM}"]
+
+
+def test_a_login_that_was_accepted_is_tried_twice_and_then_no_more(it: OneBmc) -> None:
+    """Issue 42, 15. Accounts lock."""
+    bmc = it.client()
+    bmc.power()
+    it.answers(READ, 401, text="{}")
+    for client in (bmc, it.client()):
+        with pytest.raises(BmcAuthError, match="refuses the credentials"):
+            client.power()
+    assert it.lines == [f"GET {SYSTEM}"] * 3
+
+
+def test_a_service_root_that_anyone_may_read_accepts_no_login(it: OneBmc) -> None:
+    bmc = it.client(password="wrong")
+    bmc._http.get("/redfish/v1/")
+    with pytest.raises(BmcAuthError):
+        bmc.power()
+    assert it.lines == ["GET /redfish/v1", f"GET {SYSTEM}"]
+
+
+@pytest.mark.parametrize(("vendor", "tag"), [("dell", "TAG0000"), ("dell3", "TAG0000"), ("hpe", ""), ("generic", "")])
+def test_only_dells_sku_is_a_service_tag(vendor: str, tag: str) -> None:
+    """HPE has the number of the model there, which many servers share."""
+    with one_bmc(vendor) as it:
+        assert it.client().identity().tag == tag
 
 
 @pytest.mark.parametrize(

@@ -209,3 +209,39 @@ def test_an_unsupported_bmc_is_an_error_with_its_fix(it: OneBmc) -> None:
         with pytest.raises(BmcRefusedError, match=r"iDRAC8.*leave this host out"):
             bmc.identity()
     assert it.writes == []
+
+
+@pytest.mark.parametrize(
+    ("it", "inserts", "ejects"),
+    [
+        (
+            "lenovo_patch",
+            [{"Image": URL, "Inserted": True, "WriteProtected": True}],
+            [{"Image": None, "Inserted": False}],
+        ),
+        (
+            "hpe_ilo4",
+            [{"Image": URL, "Inserted": True, "WriteProtected": True}, {"Image": URL}],
+            [{"Image": None, "Inserted": False}, {"Image": None}],
+        ),
+    ],
+    indirect=["it"],
+    ids=["lenovo", "ilo4"],
+)
+def test_a_drive_without_actions_is_patched_with_what_it_takes(it: OneBmc, inserts: Any, ejects: Any) -> None:
+    """Issue 42, 16: an iLO4 refuses Inserted, and Lenovo attaches nothing without it."""
+    bmc = it.client()
+    bmc.insert(URL)
+    assert (it.bodies, it.fleet.state().image) == (inserts, URL)
+    it.fleet.forget()
+    assert bmc.media() == URL
+    bmc.eject()
+    assert (it.bodies, it.fleet.state().image) == (ejects, "")
+
+
+@pytest.mark.parametrize("it", ["lenovo_patch"], indirect=True)
+def test_a_patch_that_is_refused_for_its_image_is_sent_once(it: OneBmc) -> None:
+    it.answers("PATCH", 400, body={"error": {"message": "the image was not found"}})
+    with pytest.raises(BmcRefusedError, match="the image was not found"):
+        it.client().insert(URL)
+    assert len(it.writes) == 1

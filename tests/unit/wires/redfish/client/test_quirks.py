@@ -9,7 +9,8 @@ from base.errors import BmcRefusedError
 from testing.documents import table
 from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import server
-from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
+from tests.unit.wires.redfish.one_bmc import MANAGER, SYSTEM, OneBmc
+from tests.unit.wires.redfish.test_probe import probe
 from wires.redfish.client.quirks import GENERIC, TABLE, Quirks, quirks_of
 
 
@@ -26,8 +27,15 @@ from wires.redfish.client.quirks import GENERIC, TABLE, Quirks, quirks_of
         ("Supermicro", "", "Supermicro"),
         ("Lenovo", "", "Lenovo XCC"),
         ("GIGABYTE", "", "generic"),
+        ("HP", "iLO 4 iLO 4 v2.82", "HPE iLO"),
+        ("HPC Systems", "", "generic"),
         ("Contoso", "", "generic"),
         ("", "", "generic"),
+        (" Integrated Dell Remote Access Controller Dell Dell", "14G Modular 3.34.34.34", "Dell iDRAC9 before 6.00"),
+        ("HPE ProLiant DL385 Gen10 Plus v2 Hpe Hpe", "", "HPE iLO"),
+        ("  Supermicro Supermicro", "", "Supermicro"),
+        ("Lenovo  Lenovo", "", "Lenovo XCC"),
+        ("NVIDIA GB200 NVL  Nvidia OpenBmc", "", "generic"),
     ],
 )
 def test_a_bmc_gets_the_row_of_its_vendor(manufacturer: str, bmc: str, vendor: str) -> None:
@@ -101,3 +109,53 @@ def test_a_bmc_has_one_row_for_all_once_its_service_root_was_read(it: OneBmc) ->
     bmc.insert("http://192.0.2.1/x.iso")
     assert it.fleet.state().image == "http://192.0.2.1/x.iso"
     assert it.lines.count("GET /redfish/v1") == 1
+
+
+ROOT = "GET /redfish/v1/?$"
+
+
+@pytest.mark.parametrize("manufacturer", ["", None, "  ", "To be filled by O.E.M."])
+@pytest.mark.parametrize(
+    ("root", "manager", "kind"),
+    [
+        ({"Product": "Integrated Dell Remote Access Controller"}, {}, "Dell iDRAC9 before 6.00"),
+        ({"Vendor": "Dell", "Product": None}, {}, "Dell iDRAC9 before 6.00"),
+        ({"Oem": {"Dell": {}}}, {}, "Dell iDRAC9 before 6.00"),
+        ({}, {"Oem": {"Dell": {}}}, "Dell iDRAC9 before 6.00"),
+        ({}, {"Manufacturer": "Dell Inc.", "Oem": None}, "Dell iDRAC9 before 6.00"),
+        ({"Oem": {"Hp": {}}}, {"Model": "iLO 4"}, "HPE iLO"),
+        ({"Vendor": "AMI"}, {"Oem": {"Ami": {}}}, "AMI MegaRAC"),
+        ({}, {}, "generic"),
+    ],
+    ids=["product", "vendor", "oem", "managers-oem", "managers-manufacturer", "ilo4", "ami", "nothing"],
+)
+def test_a_maker_that_the_system_does_not_name_is_that_of_root_or_manager(
+    it: OneBmc, manufacturer: str | None, root: dict[str, Any], manager: dict[str, Any], kind: str
+) -> None:
+    """Issue 42, 2: an iDRAC9 with 3.34 was taken for a generic BMC, and waited for with its physical drive."""
+    it.says(f"GET {SYSTEM}$", Manufacturer=manufacturer)
+    it.says(ROOT, **root)
+    it.says(f"GET {MANAGER}$", **manager)
+    bmc = probe(it)
+    bmc.identity()
+    assert (bmc.kind(), bmc.kind()) == (kind, kind)
+    assert it.lines.count("GET /redfish/v1") == 1
+
+
+def test_a_maker_that_shows_only_later_decides_from_then_on(it: OneBmc) -> None:
+    it.fleet.fault(Fault(f"GET {SYSTEM}$", "says", says={"Manufacturer": None}, times=1))
+    it.says(f"GET {SYSTEM}$", Manufacturer="Lenovo")
+    bmc = probe(it)
+    bmc.identity()
+    bmc.identity()
+    assert bmc.kind() == "Lenovo XCC"
+
+
+def test_a_supermicro_without_its_name_boots_the_virtual_cd_as_usb(it: OneBmc) -> None:
+    """sushy knows it by its Manufacturer only."""
+    targets = {"BootSourceOverrideTarget@Redfish.AllowableValues": ["Cd", "UsbCd"]}
+    it.says(f"GET {SYSTEM}$", Manufacturer="", Boot=targets)
+    it.says(ROOT, Oem={"Supermicro": {}})
+    it.takes("PATCH")
+    it.client().set_override("Cd", "Once")
+    assert it.bodies[-1]["Boot"]["BootSourceOverrideTarget"] == "UsbCd"
