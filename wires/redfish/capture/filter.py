@@ -10,7 +10,7 @@ from enum import Enum, auto
 from typing import Any
 
 from wires.redfish.boot.idrac import BOOT_ONCE, FIRST_BOOT
-from wires.redfish.drives.unusable import VENDOR_ACTIONS
+from wires.redfish.drives.unusable import OWN
 
 
 class Rule(Enum):
@@ -88,7 +88,7 @@ def filter_document(document: dict[str, Any], leaf: Leaf, within: str = "") -> d
 def _rule(name: str, within: str) -> Rule | None:
     if (within, name) == ("Parameters", "Name"):  # of an action, in its ActionInfo
         return Rule.WORD
-    own = ACTION.fullmatch(name) or (name.isalpha() and any(word in name for word in VENDOR_ACTIONS))
+    own = ACTION.fullmatch(name) or (name.isalpha() and OWN.search(name))
     if own or (within == "Oem" and VENDOR.fullmatch(name)):
         return Rule.INNER
     return RULES.get(name)
