@@ -61,7 +61,7 @@ fmt: setup ## Format the code and sort its imports
 
 # Tests of the wire and the engine wait more than they work: more workers than cores.
 test: _tools check ## check, then all tiers of tests: unit, program, plugin, process, wire, end to end
-	$(PY) -m pytest -q -n 10 -m "not alone and not kubernetes and not fleet and not provisioner and not conformance" tests
+	$(PY) -m pytest -q -n 6 -m "not alone and not kubernetes and not fleet and not provisioner and not conformance" tests
 	$(PY) -m pytest -q -n 5 -m alone tests
 
 test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loop

@@ -1,6 +1,7 @@
 """Translates pydantic's errors into faults."""
 
 import difflib
+from collections.abc import Iterator
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
@@ -35,6 +36,29 @@ def in_words(pattern: str, words: str) -> str:
 def dotted(location: Location) -> str:
     """Return `("hosts", 0, "name")` as `hosts[0].name`."""
     return "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in location).removeprefix(".")
+
+
+def values_at(pattern: str, value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the path of each value at a pattern such as `networking.machineNetwork[].cidr`, and the value.
+
+    Args:
+        pattern: What is left of it.
+        value: The document, or the part of it at `path`.
+        path: Empty for the document.
+    """
+    if not pattern:
+        yield path, value
+        return
+    head, _, rest = pattern.partition(".")
+    key = head.removesuffix("[]")
+    if not isinstance(value, dict) or key not in value:
+        return
+    inner, path = value[key], f"{path}.{key}".removeprefix(".")
+    if head == key:
+        yield from values_at(rest, inner, path)
+    elif isinstance(inner, list | tuple):
+        for index, element in enumerate(inner):
+            yield from values_at(rest, element, f"{path}[{index}]")
 
 
 def below(path: str, parent: str) -> bool:

@@ -42,7 +42,7 @@ class Hooks:
         self._ready = True
 
     async def _check(self, of: ResourceHookArgs) -> None:
-        if await _changed(of) <= {"protected"}:
+        if await _changed(of) == {"protected"}:
             return
         async with self._checking:
             if not self._ready:

@@ -99,17 +99,12 @@ def cluster_config(config: InstallConfig) -> str:
     return yaml_of({"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data})
 
 
-def release_script(image: str) -> str:
-    """Return the beginning of the script that pulls the release image."""
-    return f"#!/usr/bin/env bash\nRELEASE_IMAGE={image}\n"
-
-
 def origin(config: InstallConfig, release: str = "") -> dict[str, str]:
     """Return the files of bootstrap.ign that tell what it was made from; see `good`."""
     release = release or plans.options()["images"]["release"]
     return {
         CONFIG_MANIFEST: cluster_config(config),
-        RELEASE_FILE: release_script(release),
+        RELEASE_FILE: f"#!/usr/bin/env bash\nRELEASE_IMAGE={release}\n",
         PULL_SECRET_FILE: config.pull_secret.get_secret_value(),
     }
 

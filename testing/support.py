@@ -13,6 +13,7 @@ from typing import Any
 
 from assets.render import render
 from base.errors import Stricter
+from base.shapes import values_at
 from boot_media.keyfiles import keyfiles_of
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import DISABLED
@@ -137,18 +138,13 @@ def _uses(stack: Path, label: str) -> bool:
         return USED[label](read(written).config)
     validated = read(written).config.model_dump(mode="json", by_alias=True)
     return any(
-        any(str(own) == value if value else True for own in _values(validated if value else mapping(written), path))
+        any(
+            str(own) == value if value else True
+            for _, own in values_at(path, validated if value else mapping(written))
+            if own is not None
+        )
         for path, value in KEY.findall(label)
     )
-
-
-def _values(config: Any, path: str) -> Iterator[Any]:
-    """Yield all values that a config has at a path."""
-    key, _, rest = path.partition(".")
-    value = config.get(key.removesuffix("[]")) if isinstance(config, dict) else None
-    for part in (value or []) if key.endswith("[]") else [value]:
-        if part is not None:
-            yield from _values(part, rest) if rest else [part]
 
 
 def _set(config: Any, path: str, value: Any) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple, Self
 
 from base.errors import Fault
-from base.shapes import Location, dotted
+from base.shapes import values_at
 from cluster.install_config.platform import BARE
 from cluster.install_config.schema import InstallConfig
 from cluster.values.bmc_url import UEFI_HTTP
@@ -92,12 +92,12 @@ def sets_with(gate: str, release: Release) -> tuple[str, ...]:
 
 def too_new(content: Any, release: Release) -> Iterator[Fault]:
     """Yield each key and value that a release of openshift-install refuses, because they came later."""
-    for at, since in _named(content):
+    for path, since in _named(content):
         key, colon, _ = since.what.partition(": ")
         is_ignored = release < (_BY_WHAT[key].release if key in _BY_WHAT else release)
         if release < since.release and (release >= REFUSES_UNKNOWN_KEYS or (colon and not is_ignored)):
             what = f"openshift-install {release} does not know it, only {since.release} and newer"
-            yield Fault(dotted(at), what, f"remove it, or generate the payload with {since.release} or newer")
+            yield Fault(path, what, f"remove it, or generate the payload with {since.release} or newer")
 
 
 def notices(content: Any, release: Release | None) -> Iterator[Fault]:
@@ -107,13 +107,13 @@ def notices(content: Any, release: Release | None) -> Iterator[Fault]:
         content: The content of a file.
         release: The release of the payload; None if it is not known.
     """
-    for at, since in _named(content):
+    for path, since in _named(content):
         if since.what.startswith(BARE) or ": " in since.what:
             continue  # the payload is made without the platform, and `too_new` has the values
         if release is None and since.release >= REFUSES_UNKNOWN_KEYS:
-            yield Fault(dotted(at), f"only openshift-install {since.release} and newer know it")
+            yield Fault(path, f"only openshift-install {since.release} and newer know it")
         elif release and release < min(since.release, REFUSES_UNKNOWN_KEYS):
-            yield Fault(dotted(at), f"openshift-install {release} ignores it; only {since.release} and newer know it")
+            yield Fault(path, f"openshift-install {release} ignores it; only {since.release} and newer know it")
 
 
 def of_no_release(config: InstallConfig) -> Iterator[Fault]:
@@ -129,20 +129,10 @@ def of_no_release(config: InstallConfig) -> Iterator[Fault]:
             yield Fault(f"compute[{index}].architecture", what)
 
 
-def _named(content: Any) -> Iterator[tuple[Location, Since]]:
+def _named(content: Any) -> Iterator[tuple[str, Since]]:
+    """Yield the path of each key and value of the table."""
     for since in SINCE:
-        path, _, wanted = since.what.partition(": ")
-        for at, value in _values_at(path.replace("[]", ".[]").split("."), content):
+        pattern, _, wanted = since.what.partition(": ")
+        for path, value in values_at(pattern, content):
             if not wanted or value == wanted:
-                yield at, since
-
-
-def _values_at(parts: list[str], value: Any, at: Location = ()) -> Iterator[tuple[Location, Any]]:
-    """Yield the values at a path, of which the part `[]` is each member of a list."""
-    if not parts:
-        yield at, value
-    elif parts[0] == "[]":
-        for index, member in enumerate(value if isinstance(value, list) else ()):
-            yield from _values_at(parts[1:], member, (*at, index))
-    elif isinstance(value, dict) and parts[0] in value:
-        yield from _values_at(parts[1:], value[parts[0]], (*at, parts[0]))
+                yield path, since

@@ -27,7 +27,7 @@ from lab.payload.profile import MachineParts, Profile, stand_in
 from lab.shell import LabError
 from lab.twin import REGISTRY
 from testing.certificates import Authority, Pair
-from testing.payloads import CONFIG_MANIFEST, RELEASE_FILE, cluster_config, pointer, release_script
+from testing.payloads import CONFIG_MANIFEST, cluster_config, pointer
 
 DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s; then the VM takes some seconds to shut down
 
@@ -128,7 +128,6 @@ def _bootstrap(site: Site, profile: Profile, common: list[File], frame: str, pac
         ignition.file(_PACKED_PATH, SecretBytes(packed)),
         ignition.file(_MANIFEST, text("infrastructure.yml.j2", plan=site.plan), 0o644),
         ignition.file(CONFIG_MANIFEST, cluster_config(site.config), 0o644),
-        ignition.file(RELEASE_FILE, release_script(site.twin.options["images"]["release"])),
         _encapsulated("bootstrap-fips"),
         _pull_secret(site, BOOTSTRAP),
         *_node_image(),

@@ -166,6 +166,7 @@ class Sites:
             **self._server,
             "FLEET_KEY_FILE": str(self.folder / "key"),
             "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
+            "TMPDIR": str(self.folder),  # a worker that is killed leaves its temporary folder
         }
 
     def root(self, site: str) -> Path:

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from base.shapes import values_at
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import BARE, DISABLED, MANAGED, Host
 from cluster.install_config.rules.networks import JOIN, OVN, OVN_NETWORKS, join_subnet
@@ -132,8 +133,8 @@ def _unused(config: InstallConfig, row: Row) -> bool:
 
 def _of_fields(fields: Mapping[str, Use], section: dict[str, Any]) -> Iterator[Row]:
     for pattern, use in fields.items():
-        for path, text in _texts(section, pattern):
-            yield from _rows(use, text, path, use if use is Use.BOOTSTRAP else "")
+        for path, value in values_at(pattern, section):
+            yield from _rows(use, str(value), path, use if use is Use.BOOTSTRAP else "")
 
 
 def _of_ovn(config: InstallConfig) -> Iterator[Row]:
@@ -204,21 +205,6 @@ def _of_nodes(hosts: tuple[Host, ...], options: MachineOptions) -> Iterator[Row]
 def _static_addresses(host: Host) -> set[Address]:
     network = NetworkConfig.of(host.network_config)
     return {static.address for interface in network.up for static in interface.addresses}
-
-
-def _texts(section: Any, pattern: str, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each value at a pattern such as `networking.machineNetwork[].cidr`."""
-    if not pattern:
-        yield path, str(section)
-        return
-    head, _, rest = pattern.partition(".")
-    key = head.removesuffix("[]")
-    inner, path = (section or {}).get(key), f"{path}.{key}".removeprefix(".")
-    if head == key:
-        yield from _texts(inner, rest, path)
-    else:
-        for index, element in enumerate(inner or ()):
-            yield from _texts(element, rest, f"{path}[{index}]")
 
 
 def _rows(use: Use, text: str, path: str, owner: str = "") -> Iterator[Row]:

@@ -20,7 +20,7 @@ from lab.shell import LabError
 from payload.bootstrap_checks import PLATFORM_MANIFEST, ROOT_CA
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import check_kubeconfig, read_kubeconfig
-from payload.origin_checks import CONFIG_MANIFEST, RELEASE_FILE
+from payload.origin_checks import CONFIG_MANIFEST
 from testing.ignition_configs import configs, content
 from testing.ignition_validate import validate
 
@@ -37,7 +37,7 @@ AFTER_OTHERS = {
 """Units that start after others of the payload."""
 PULL_SECRETS = {"bootstrap": "/root/.docker/config.json", "node": "/var/lib/kubelet/config.json"}
 REAL_NAMES = {
-    *(CONFIG_MANIFEST, PLATFORM_MANIFEST, RELEASE_FILE, ROOT_CA, ENCAPSULATED),
+    *(CONFIG_MANIFEST, PLATFORM_MANIFEST, ROOT_CA, ENCAPSULATED),
     "/etc/systemd/system-generators/node-image-generator",
     *(f"/etc/systemd/system/node-image-{name}" for name in ("overlay.target", "pull.service", "finish.service")),
     "/etc/systemd/system/release-image.service",

@@ -138,6 +138,7 @@ def test_every_row_is_tested_in_a_copy_that_no_other_row_uses(tmp_path: Path) ->
     assert [fault is None for fault in faults].count(True) == 10
 
 
+@pytest.mark.alone  # beside others, its pytest hung for two minutes in four of six runs; the cause is not known
 def test_real_pytest_separates_a_failure_from_a_collection_error(copy: Path) -> None:
     (copy / "test_code.py").write_text("from room.code import less\n\ndef test_less(): assert less(1, 2)\n")
     row = changed(test="test_code.py::test_less")
