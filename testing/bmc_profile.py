@@ -12,9 +12,10 @@ from typing import Any
 from sushy.resources.system.constants import SystemType
 
 from testing.checkout import ROOT
-from wires.redfish.bmc import CD, HDD, SPELLINGS, UEFI, Power
+from wires.redfish.bmc import CD, SPELLINGS, UEFI, Power
+from wires.redfish.boot.network import HTTP_BOOT_URI
 from wires.redfish.drives.discs import ACTIONS, DISC
-from wires.redfish.sushy_bmc import HTTP_BOOT_URI, MODE, RESET
+from wires.redfish.sushy_bmc import MODE, RESET
 
 DOCUMENT = ROOT / "docs" / "reference" / "okd-baremetal.profile.json"
 TARGET, ALLOWED = "BootSourceOverrideTarget", "@Redfish.AllowableValues"
@@ -56,7 +57,7 @@ def _servers() -> list[Need]:
         "WriteRequirement": "Mandatory",
         "ConditionalRequirements": [settings],
         "PropertyRequirements": {
-            TARGET: {**MANDATORY, "MinSupportValues": [HDD]},
+            TARGET: MANDATORY,
             f"{TARGET}{ALLOWED}": _any_of(SPELLINGS[CD]),
             "BootSourceOverrideEnabled": MANDATORY,
             f"{MODE}{ALLOWED}": _any_of([UEFI]),

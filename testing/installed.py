@@ -9,7 +9,7 @@ from base.spec import Outs, Spec
 from cluster.plan import ClusterPlan, Role
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.provider import HostProvisioningProvider
-from providers.machines.model import MachinesOuts, MachinesSpec
+from providers.machines.model import HostMachine, MachinesOuts, MachinesSpec
 from providers.machines.provider import MachinesProvider
 from providers.network_preflight.model import NetworkPreflightOuts, NetworkPreflightSpec
 from providers.network_preflight.provider import NetworkPreflightProvider
@@ -32,7 +32,7 @@ def refusals(before: ClusterPlan, after: ClusterPlan) -> list[str]:
 
 
 def _resources(plan: ClusterPlan) -> dict[str, Resource]:
-    machines = {host: MachineId(uuid=machine) for host, machine in plan.options.consent.items()}
+    machines = {host: HostMachine(uuid=machine) for host, machine in plan.options.consent.items()}
     rendered = render(plan)
     preflight = ProvisionerPreflightSpec.of(plan, plans.STACK, rendered.paths)
     provisioner: Provider[Any, Any] = ProvisionerPreflightProvider()
