@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from testing.dmtf import PROTOCOL, SERVICE, USE_CASES, Validator
-from testing.fakes.fleet.vendors import Vendor
+from testing.fakes.fleet.vendor import Vendor
 
 
 @dataclass(frozen=True)

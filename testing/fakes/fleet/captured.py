@@ -16,7 +16,8 @@ from testing.fakes.fleet.machine import FIRST_BOOT, HTTP_BOOT_URI, MODE, Drive, 
 from testing.fakes.fleet.parts import Firmware, Slot
 from testing.fakes.fleet.tree import Document
 from testing.fakes.fleet.unusable import EVERY
-from testing.fakes.fleet.vendors import GENERIC, Vendor
+from testing.fakes.fleet.vendor import Vendor
+from testing.fakes.fleet.vendors import GENERIC
 from testing.fakes.fleet.writes import Routes
 
 INSERT, EJECT = "#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia"

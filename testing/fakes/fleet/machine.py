@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from testing.fakes.fleet.parts import Slot
-from testing.fakes.fleet.vendors import Vendor
+from testing.fakes.fleet.vendor import Vendor
 
 OFF_TYPES = ("ForceOff", "GracefulShutdown")
 FIRST_BOOT, BOOT_ONCE = "ServerBoot.1.FirstBootDevice", "ServerBoot.1.BootOnce"

@@ -10,7 +10,7 @@ from testing.fakes.fleet import captured, protocol, tree, writes
 from testing.fakes.fleet.http import Answer, Request
 from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.parts import Refusal
-from testing.fakes.fleet.vendors import Vendor
+from testing.fakes.fleet.vendor import Vendor
 from testing.fakes.fleet.writes import DONE, MISSING, Routes, body_of, refuse
 
 NOT_LOGGED_IN = Refusal(401, "Base.1.8.NoValidSession")

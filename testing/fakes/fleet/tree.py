@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from testing.fakes.fleet.machine import MODE, RESET_TYPES, Drive, Machine, serial_of, uuid_of
-from testing.fakes.fleet.vendors import Vendor
+from testing.fakes.fleet.vendor import Vendor
 
 ROOT = "/redfish/v1"
 SESSION_SERVICE = f"{ROOT}/SessionService"

@@ -14,7 +14,7 @@ from boot_media.iso import Iso
 from boot_media.media_server import MediaServer
 from testing.fakes.fleet.fleet import Fleet
 from testing.fakes.fleet.unusable import EVERY
-from testing.fakes.fleet.vendors import Vendor
+from testing.fakes.fleet.vendor import Vendor
 
 ISO_BYTES = 150_000
 
