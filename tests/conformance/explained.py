@@ -40,6 +40,12 @@ EXPLAINED = (
         lambda vendor: vendor.media_config,
     ),
     Explained(
+        SERVICE,
+        r"FTSComputerSystem\.VirtualMedia: Unknown Property",
+        "iRMC's own action has a name that its own schema lacks; the program reads its name only",
+        lambda vendor: bool(vendor.own_action),
+    ),
+    Explained(
         USE_CASES,
         r"^Power Control \| Reset Operation \| .* 'On' .*(PSU501|InvalidOperationForSystemState)",
         "iDRAC and iLO refuse a reset to the power that the server has; the program reads the power first",

@@ -116,6 +116,7 @@ def test_every_vendor_is_asked_for_secure_boot_with_at_most_20_requests(tmp_path
                 "generic",
                 "generic_name",
                 "generic_whole",
+                "hpe_ilo4",
                 "supermicro_x13",
                 "lenovo_patch",
                 "gigabyte",
@@ -255,12 +256,12 @@ def test_the_consents_are_lines_of_the_stacks_file(tmp_path: Path) -> None:
     with site_of(tmp_path, hosts=3) as site:
         site.fleet.fault(Fault("GET .*/Systems/1$", "says", says={"UUID": SHARED}), hosts=(1,))
         site.fleet.fault(
-            Fault("GET .*/Systems/1$", "says", says={"UUID": SHARED, "SerialNumber": "1234"}), hosts=(2,)
+            Fault("GET .*/Systems/1$", "says", says={"UUID": SHARED, "SerialNumber": "7204618"}), hosts=(2,)
         )
         before = (site.folder / "stacks" / "Pulumi.prod.yaml").read_text()
         done = site.consent()
         assert done.returncode == 0
-        assert done.stdout == (f"okd-baremetal:consent:\n  h0: {uuid_of(0)}\n  h1: {serial_of(1)}\n  h2: '1234'\n")
+        assert done.stdout == (f"okd-baremetal:consent:\n  h0: {uuid_of(0)}\n  h1: {serial_of(1)}\n  h2: '7204618'\n")
         assert (site.folder / "stacks" / "Pulumi.prod.yaml").read_text() == before
 
 
