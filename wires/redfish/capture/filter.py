@@ -66,8 +66,8 @@ _NAMES = {
     Rule.MESSAGE: ("MessageId", "code"),
 }
 RULES = {name: rule for rule, names in _NAMES.items() for name in names}
-ACTION = re.compile(r"#[A-Za-z_]+(\.[A-Za-z_]+)+")
-"""An action's name: also one of a vendor's own."""
+ACTION = re.compile(r"(https?://[a-z.]+/redfish-schemas/[\w/.]+)?#[A-Za-z_]+(\.[A-Za-z_]+)+")
+"""An action's name: also one of a vendor's own, which an iRMC puts behind the address of its schema."""
 VENDOR = re.compile("[A-Za-z_]{1,20}")
 """A name directly within `Oem`, kept even if nothing in it is: AMI's service root has no more."""
 Leaf = Callable[[Rule, Any], Any]

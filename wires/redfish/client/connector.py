@@ -30,6 +30,7 @@ from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
 from wires.redfish.client.masking import TrafficMask
+from wires.redfish.client.reasons import REFUSED_LOGIN, reason_of
 from wires.redfish.client.refusal_body import make_readable
 from wires.redfish.client.tasks import document_of, task_path
 from wires.redfish.client.tls import PlainSocket, time_limit, tls_context
@@ -249,7 +250,7 @@ class BmcAdapter(HTTPAdapter):
         response = REFUSED.get(login)
         if response is None:
             response = exchange()
-            if response.status_code == HTTPStatus.UNAUTHORIZED and login in ACCEPTED:
+            if login in ACCEPTED and _is_refused_login(response):
                 response = exchange()
         if response.status_code == HTTPStatus.UNAUTHORIZED:
             REFUSED[login] = response
@@ -332,6 +333,12 @@ class BmcAdapter(HTTPAdapter):
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
     return url.scheme, url.hostname, url.port or {"http": 80, "https": 443}.get(url.scheme)
+
+
+def _is_refused_login(response: Response) -> bool:
+    """Whether an answer refuses the login, and names no other reason, as the lack of a privilege."""
+    status = response.status_code
+    return status == HTTPStatus.UNAUTHORIZED and reason_of(status, response.text) is REFUSED_LOGIN
 
 
 def _seconds(retry_after: str) -> float:

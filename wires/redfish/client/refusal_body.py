@@ -12,8 +12,6 @@ from typing import Any
 from requests import Response
 
 EXTENDED = "@Message.ExtendedInfo"
-GENERAL = "Base.1.0.GeneralError"
-"""sushy's own code for an error without one."""
 
 
 def make_readable(answer: Response) -> None:
@@ -35,9 +33,10 @@ def _error(body: bytes) -> dict[str, Any]:
     if isinstance(message, dict):
         message = message.get("value")  # OData 2
     listed = details if isinstance(details, list) else [details]
+    code = _text(error.get("code"))
     return {
-        "code": _text(error.get("code")) or GENERAL,
-        "message": _text(message) or ("" if details else _text(error.get("code"))),
+        **({"code": code} if code else {}),  # without one, sushy has its own
+        "message": _text(message) or ("" if details else code),
         EXTENDED: [_detail(detail) for detail in listed if isinstance(detail, dict | str)],
     }
 

@@ -186,6 +186,7 @@ def test_a_change_of_protection_or_of_the_logins_place_asks_no_bmc(change: Props
         pytest.param({"session": True}, id="session"),
         pytest.param({"boot_mode": "Legacy"}, id="boot-mode"),
         pytest.param({"verify": False}, id="lax"),
+        pytest.param({"legacy_tls": True}, id="legacy-tls"),
         pytest.param({"login": "bmc_credentials.m0"}, id="login"),
     ],
 )
@@ -200,7 +201,7 @@ def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.Monk
     with pytest.raises(OkdBaremetalError):
         BmcHostProvider().create({**DEAD, "bmc": {**DEAD["bmc"], **own}})
     wanted = {"address": DEAD["bmc"]["address"], "username": "admin", "ca": "", "fingerprint": ""}
-    wanted |= {"verify": True, "session": False, "boot_mode": "UEFI", "login": "", **own}
+    wanted |= {"verify": True, "legacy_tls": False, "session": False, "boot_mode": "UEFI", "login": "", **own}
     assert [(access.model_dump(), password.get_secret_value()) for access, password in asked] == [(wanted, "hidden")]
 
 

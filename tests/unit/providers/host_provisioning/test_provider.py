@@ -153,6 +153,7 @@ def test_a_refresh_ends_the_sessions_that_it_opened() -> None:
         pytest.param({"session": True}, {"session": True}, id="session"),
         pytest.param({"boot_mode": "Legacy"}, {"boot_mode": "Legacy"}, id="boot-mode"),
         pytest.param({"verify": False}, {"verify": False}, id="lax"),
+        pytest.param({"legacy_tls": True}, {"legacy_tls": True}, id="legacy-tls"),
         pytest.param({"login": "bmc_credentials.w0"}, {"login": "bmc_credentials.w0"}, id="login"),
     ],
 )
@@ -173,6 +174,7 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
     assert access.model_dump() == {
         **wanted,
         "verify": True,
+        "legacy_tls": False,
         "session": False,
         "boot_mode": "UEFI",
         "login": "",
