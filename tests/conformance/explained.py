@@ -56,7 +56,7 @@ EXPLAINED = (
         r"^Boot Override \| .*(Continuous|One-Time|Disable) Boot Override \| ",
         "DMTF's checker writes to the System only, and a part of Boot; these BMCs want Boot whole, or in "
         "@Redfish.Settings, and the program does so",
-        lambda vendor: vendor.boot_in_settings or vendor.boot_whole,
+        lambda vendor: vendor.boot_in_settings or vendor.boot_whole or bool(vendor.clearing.needs),
     ),
     Explained(
         USE_CASES,

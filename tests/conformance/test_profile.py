@@ -51,17 +51,14 @@ def installs(fake: str, folder: Path) -> bool:
         return it.is_installed()
 
 
+@pytest.mark.parametrize("fake", [*EVERY, *(vendor.name for vendor in VARIATIONS)])
 def test_the_profile_accepts_the_bmcs_through_which_servers_are_installed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    fake: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for vendor in VARIATIONS:
         monkeypatch.setitem(EVERY, vendor.name, vendor)
-    differing = set()
-    for fake in EVERY:
-        report = tmp_path / fake / "report"
-        report.mkdir(parents=True)
-        profile, installation = passes_the_profile(fake, report), installs(fake, tmp_path / fake)
-        print(f"{fake:20} profile {profile!s:5} installation {installation}")
-        if profile is not installation:
-            differing.add(fake)
-    assert differing == set()
+    report = tmp_path / "report"
+    report.mkdir()
+    profile, installation = passes_the_profile(fake, report), installs(fake, tmp_path)
+    print(f"profile {profile!s:5} installation {installation}")
+    assert profile is installation
