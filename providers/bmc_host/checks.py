@@ -121,9 +121,9 @@ class Check:
         """
         try:
             return read()
-        except BmcTimeoutError:
-            raise
         except BmcError as error:
+            if isinstance(error, BmcTimeoutError):
+                raise
             if report:
                 self._stop(report, error)
             return ""

@@ -148,7 +148,7 @@ def test_the_run_after_a_killed_one_completes_the_installation(project: Project,
 def test_no_host_is_written_to_before_every_consent_matches(project: Project, bmc: Emulator) -> None:
     first = len(bmc.writes)
     name, uuid = list(NAMES.items())[1]
-    project.site["hosts"][name]["consent"] = "SN-OF-ANOTHER"
+    project.site["hosts"][name]["consent"] = "7b0f7a30-95ad-4c3b-9a1e-0e4d2c8f1a55"
     text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
     assert f"pulumi config set --path 'consent.{name}' {uuid}" in text
     assert 'File "' not in text

@@ -62,7 +62,7 @@ def test_a_run_logs_each_server_without_secrets_and_a_preview_logs_nothing(proje
 
 
 def test_a_failed_run_names_its_log_draws_a_report_and_sends_a_notice(project: Project) -> None:
-    project.site["hosts"]["okd-master-1"]["consent"] = "SN-OF-ANOTHER"
+    project.site["hosts"]["okd-master-1"]["consent"] = "7b0f7a30-95ad-4c3b-9a1e-0e4d2c8f1a55"
     with web_hook() as hook:
         project.pulumi("config", "set", "--secret", "okd-baremetal:notify_url", hook.url)
         text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
@@ -75,7 +75,7 @@ def test_a_failed_run_names_its_log_draws_a_report_and_sends_a_notice(project: P
     page = project.report()
     assert "Failed: okd-master-1." in page
     (lines,) = project.logs()
-    assert "consent names SN-OF-ANOTHER" in " ".join(texts(lines, "okd-master-1", "error"))
+    assert "consent names 7b0f7a30-95ad-4c3b-9a1e-0e4d2c8f1a55" in " ".join(texts(lines, "okd-master-1", "error"))
     assert noticed(project) == [f"sent: {notice['text']}"]
     assert hook.url not in json.dumps(lines) + page
 

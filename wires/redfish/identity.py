@@ -62,6 +62,11 @@ def is_shared(value: str) -> bool:
     return bare in SHARED or is_counted or len(set(bare)) <= repeated
 
 
+def is_uuid(name: str) -> bool:
+    """Return whether a name is that of a UUID, as no serial number or service tag is."""
+    return re.fullmatch(f"[0-9a-f]{{{UUID_DIGITS}}}", _bare(name)) is not None
+
+
 def usable(identity: Identity) -> str:
     """Return the machine's UUID, else its serial number. Empty if other machines may share both."""
     return next((value for value in (identity.uuid, identity.serial) if not is_shared(value)), "")

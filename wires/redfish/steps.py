@@ -28,7 +28,7 @@ from wires.redfish.bmc import (
     Identity,
     Power,
 )
-from wires.redfish.identity import is_shared, usable
+from wires.redfish.identity import is_shared, is_uuid, usable
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
@@ -164,20 +164,27 @@ class Steps:
 
         Args:
             name: UUID, serial or service tag that the machine should have. Empty: any that is unique.
+
+        Raises:
+            BmcTimeoutError: The BMC did not answer in time, or reports neither UUID nor serial.
         """
-        clock, first_at = self.clock, list[float]()
+        clock, seen = self.clock, list[tuple[float, Identity]]()
 
         def read() -> Identity:
             machine = self.bmc.identity()
-            first_at.append(clock.now())
-            is_named = machine.answers_to(name) if name else bool(usable(machine))
-            lacks = [word for word, value in (("UUID", machine.uuid), ("serial", machine.serial)) if is_shared(value)]
-            if lacks and not is_named and clock.now() - first_at[0] < STARTS_S:
+            seen.append((clock.now(), machine))
+            lacks = _missing(machine, name)
+            if lacks and clock.now() - seen[0][0] < STARTS_S:
                 what = f"the BMC reports no {' and no '.join(lacks)} of its own"
                 raise BmcTransientError(what, where=self.bmc.url, undone=True, refused=True)
             return machine
 
-        return (yield from self.value("an answer of the BMC", read))
+        try:
+            return (yield from self.value("an answer of the BMC", read))
+        except BmcTimeoutError:
+            if seen and usable(seen[-1][1]):
+                return seen[-1][1]
+            raise
 
     def ensure(
         self,
@@ -338,6 +345,16 @@ class Steps:
             acceptance.give()
 
         yield from self.ensure(what, is_so, request)
+
+
+def _missing(machine: Identity, name: str) -> list[str]:
+    """Return in words what a machine does not report and `name` may be; nothing if it has that name."""
+    if machine.answers_to(name) if name else usable(machine):
+        return []
+    values = {"UUID": machine.uuid, "serial": machine.serial}
+    if usable(machine):
+        del values["serial" if is_uuid(name) else "UUID"]
+    return [word for word, value in values.items() if is_shared(value)]
 
 
 def _is_none(read: BootOverride) -> bool:

@@ -75,7 +75,7 @@ def test_a_server_is_installed_by_it_and_its_iso_is_served_no_more(tmp_path: Pat
 
 
 @pytest.mark.parametrize("keeps_once", [False, True])
-def test_without_the_target_hdd_the_override_is_disabled_and_the_uri_forgotten(
+def test_without_the_target_hdd_the_override_ends_and_the_uri_is_forgotten(
     tmp_path: Path, *, keeps_once: bool
 ) -> None:
     """Issue 42, 5: a BlueField failed after its disk was written."""

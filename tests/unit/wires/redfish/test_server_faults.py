@@ -530,7 +530,7 @@ def test_a_refused_login_is_tried_once_and_works_once_corrected(it: ServerUnderT
     assert it.is_installed()
 
 
-def test_a_bmc_that_restarts_before_an_installation_may_lack_its_uuid_at_first(it: ServerUnderTest) -> None:
+def test_a_bmc_that_has_just_restarted_may_lack_its_uuid_at_first(it: ServerUnderTest) -> None:
     it.take_over()
     it.fleet.fault(Fault(SYSTEM, "says", says=NAMELESS, times=3))
     it.install()

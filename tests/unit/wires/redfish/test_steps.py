@@ -189,8 +189,20 @@ NAMELESS = Identity("", "")
         (Identity("", "SN-1"), "SN-1", 0),
         (Identity("", "SN-1"), "", 0),
         (Identity(UUID, "SN-1"), "another", 0),
+        (Identity(UUID, ""), "SN-1", 60),
+        (Identity(UUID, ""), UUID.replace("2", "3"), 0),
     ],
-    ids=["both", "a-spares", "uuid", "zeros", "named-by-serial", "a-spares-serial", "another-machine"],
+    ids=[
+        "both",
+        "a-spares",
+        "uuid",
+        "zeros",
+        "named-by-serial",
+        "a-spares-serial",
+        "another",
+        "serial",
+        "another-uuid",
+    ],
 )
 def test_what_a_bmc_that_starts_does_not_report_yet_is_waited_for(first: Identity, name: str, waits_s: float) -> None:
     """Issue 42, 10: "set a serial number in its firmware", of a server that has one."""
@@ -212,6 +224,12 @@ def test_what_a_bmc_never_reports_is_waited_for_two_minutes() -> None:
     began = bmc.clock.now()
     assert run_steps(steps(bmc).identity(UUID), bmc.clock) == NAMELESS
     assert 120 <= bmc.clock.now() - began <= 160
+
+
+def test_a_wait_for_a_serial_that_is_cut_short_returns_the_machine() -> None:
+    """The rules on identities then name the machine that the BMC is of."""
+    bmc = FakeBmc(FakeClock(), machine=Identity(UUID, ""))
+    assert run_steps(steps(bmc, 30).identity("SN-1"), bmc.clock) == Identity(UUID, "")
 
 
 def test_a_wait_for_a_uuid_that_is_cut_short_says_what_is_missing() -> None:
