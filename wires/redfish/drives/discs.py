@@ -18,7 +18,7 @@ NO_DISC = re.compile("fd|floppy|hd|usb", re.IGNORECASE)
 """The start of the Ids of drives that take no disc, for a BMC that reports no MediaTypes (AMI: CD1, HD1, FD1)."""
 ENABLE = ".EnableRMedia"
 """The end of the name of AMI's action that switches virtual media on. Before it, some BMCs list no drives."""
-ACTIONS = ("#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia")
+ACTIONS = INSERT, EJECT = "#VirtualMedia.InsertMedia", "#VirtualMedia.EjectMedia"
 UNKNOWN_PROPERTY = re.compile("Property(NotWritable|Unknown)")
 """MessageIds of a BMC that refuses a property, which has only Image that can be written (community.general: iLO4)."""
 NOT_THIS_DRIVE = frozenset({400, 404, 405, 501})
@@ -124,21 +124,30 @@ def _insert(drive: Any, url: str) -> None:
         # has no eject for an empty drive, and inserts nevertheless.
         with suppress(sushy.exceptions.MissingActionError):
             _eject(drive)
-    if _is_patched(drive):
+    if _is_patched(drive, INSERT):
         _patch(drive, {"Image": url}, {"Inserted": True, "WriteProtected": True})
     else:
         drive.insert_media(url)
 
 
 def _eject(drive: Any) -> None:
-    if _is_patched(drive):
+    if _is_patched(drive, EJECT):
         _patch(drive, {"Image": None}, {"Inserted": False})
     else:
         drive.eject_media()
 
 
-def _is_patched(drive: Any) -> bool:
-    return not _has_action(drive) and bool(drive._allow_patch())
+def _is_patched(drive: Any, instead_of: str) -> bool:
+    """Whether a drive takes a PATCH instead of an action, for want of actions.
+
+    Raises:
+        MissingActionError: It takes no PATCH either.
+    """
+    if _has_action(drive):
+        return False
+    if not drive._allow_patch():
+        raise sushy.exceptions.MissingActionError(action=instead_of, resource=drive.path)
+    return True
 
 
 def _patch(drive: Any, image: dict[str, Any], more: dict[str, Any]) -> None:
