@@ -1,5 +1,6 @@
 """The image of a release: what `tools/image` has built, the workflow of a tag, and `make setup` in the image."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -121,6 +122,29 @@ def test_its_packages_are_those_that_no_build_alone_needs(checkout: Path) -> Non
     assert build_alone >= {"gcc", "libvirt-dev", "python3-dev"}
     assert names == {words[0] for words in lines if words} - build_alone
     assert not {name for name in names if name.endswith("-dev")}
+
+
+def test_the_list_is_of_the_archive_that_make_image_left(
+    checkout: Path, built: subprocess.CompletedProcess[str]
+) -> None:
+    archive = Path(built.stdout.strip())
+    listed = archive.with_suffix(".cdx.json")
+    pins = hashlib.sha256((checkout / "tools" / "go" / "syft" / "go.sum").read_bytes()).hexdigest()[:16]
+    write(checkout.parent / ".cache" / "okd-baremetal" / f"syft-{pins}", LAST)
+    done = run(checkout, "tools/sbom")
+    assert (done.returncode, done.stdout) == (0, f"{listed}\n"), done.stderr
+    assert (checkout.parent / "asked").read_text().splitlines()[-1] == (
+        f"scan oci-archive:{archive} --quiet --source-name okd-baremetal --source-version {VERSION} "
+        f"--output cyclonedx-json={listed}"
+    )
+
+
+def test_without_an_image_there_is_nothing_to_list(checkout: Path, pinned: Path) -> None:
+    (pinned / ".venv").symlink_to(checkout / ".venv")
+    done = run(pinned, "tools/sbom")
+    archive = pinned / "dist" / f"okd-baremetal-{VERSION}.tar"
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"sbom: {archive} is missing: run `make image` first\n"
 
 
 def test_a_tag_that_is_not_the_version_is_refused(checkout: Path) -> None:
