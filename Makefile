@@ -30,7 +30,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal image bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal image sbom bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -120,6 +120,9 @@ _fleet: setup
 image: setup _coreos-installer ## Build the image of this release, dist/okd-baremetal-<version>.tar, as root on Debian
 	@tools/packages tools/image-build.txt
 	@tools/image $(TAG)
+
+sbom: ## List what that image has, dist/okd-baremetal-<version>.cdx.json
+	@tools/sbom
 
 bench: setup ## Measure previews; the figures belong in bench/README.md
 	$(PY) -m bench

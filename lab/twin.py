@@ -154,6 +154,8 @@ def _options(intent: Intent, real: Mapping[str, Any], own: Container[Address]) -
     }
     made_up = next(free_addresses(intent, _MEDIA_NETWORKS[_family_of_bmcs(intent)]))
     options["media"] = {"address": str(intent.media.address or made_up), "port": intent.media.port}
+    if intent.media.plain_http:
+        options["media"]["plain_http"] = intent.media.plain_http
     return {**options, "images": {"release": _NO_RELEASE}, "destroyable": True}
 
 

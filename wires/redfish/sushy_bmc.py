@@ -187,15 +187,21 @@ class SushyBmc:
                 self._discs.reread()
         return self._discs.image
 
-    def insert(self, url: str) -> None:
-        """Insert an image into the virtual CD drive. If a drive refuses, try the next."""
+    def insert(self, url: str, certificate: str = "") -> None:
+        """See `BmcClient`. If a drive refuses, try the next."""
         discs = self._known_discs()
         with self._converted_errors("insert the boot ISO"), self._http.adapter.patience(self._limits.insert_s):
             if discs.enable:
                 self._http.post(discs.enable, data={"RMediaState": "Enable"})
                 self._forget_paths()
                 raise BmcTransientError("virtual media is being switched on", where=self.url, undone=True)
-            discs.insert(url)
+            discs.insert(url, certificate)
+
+    def trust(self, certificate: str) -> None:
+        """See `BmcClient`."""
+        discs = self._known_discs()
+        with self._converted_errors("trust the server of the boot ISO"):
+            discs.trust(certificate)
 
     def eject(self) -> None:
         """Empty all virtual CD drives. Read afterwards: sushy returns normally even if the BMC refuses."""

@@ -17,8 +17,9 @@ from base.errors import ProvisioningError
 from boot_media import media_server as media
 from boot_media.iso import Iso
 from boot_media.iso9660 import Span
-from boot_media.media_server import MediaServer, pieces, span_of
+from boot_media.media_server import MediaServer
 from boot_media.netboot import BOOT_SCRIPT_TEXT, LiveFiles
+from boot_media.published import pieces, span_of
 from providers.host_provisioning.installation.scheduler import allow_open_files
 from testing.live_disks import Device, run_script
 from tests.unit.boot_media.reader import ask
