@@ -95,8 +95,8 @@ def test_who_has_only_the_key_of_the_fleet_passes_no_gate(sites: Sites, tmp_path
     shown = sites.command("status", "forged")
     assert "the site did not begin: bootstrap is a gate of this site, and the order has no signed approval" in shown
     write_approver(tmp_path / "stranger.key")
-    stranger = {"FLEET_APPROVER_KEY_FILE": str(tmp_path / "stranger.key")}
-    sites.command("approve", "forged", shown.split()[-1], **stranger)
+    stranger = str(tmp_path / "stranger.key")
+    sites.command("approve", "forged", shown.split()[-1], FLEET_APPROVER_KEY_FILE=stranger)
     sites.wait(lambda: "no approver in fleet.yaml" in sites.command("status", "forged"), "the site refuses it")
     sites.until("forged", GATE)
     sites.command("cancel", "forged")
