@@ -39,7 +39,8 @@ FLEET: Commands = {
         "interrupt a cluster's update, or start no further cluster of a rollout",
     ),
     "worker": ("cli.fleet.operate:WORKER", "run the worker of a site, or without --site that of the workflows"),
-    "key": ("cli.fleet.operate:KEY", "print a new key, which seals what the server keeps"),
+    "key": ("cli.fleet.operate:KEY", "make the fleet's key, which seals what the server keeps"),
+    "approver": ("cli.fleet.operate:APPROVER", "make the key of a new approver, and print its lines of fleet.yaml"),
 }
 COMMANDS: Commands = {
     "new-site": ("cli.start.new_site:COMMAND", "make the repository of a site, which pins this program"),

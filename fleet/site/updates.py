@@ -26,8 +26,9 @@ from pulumi.automation.errors import CommandError, ConcurrentUpdateError
 from base.errors import ConfigError, OkdBaremetalError, one_line
 from base.files import write_private
 from fleet.messages import Checked, Done, Preview, Step
-from fleet.site.checkout import Clone
 from fleet.site.guard import GuardedPulumi
+from fleet.site.orders import Orders
+from fleet.site.record import record_start
 from fleet.workflows import PHASES
 from providers.vip_handoff.resource import VipHandoff
 from review import preview as previews
@@ -57,28 +58,30 @@ class Update:
     """One step of one cluster.
 
     Args:
-        clone: The site's.
+        orders: Those of the site.
         step: What is wanted.
-        run: Id of the workflow's run that wants it.
     """
 
-    clone: Clone
+    orders: Orders
     step: Step
-    run: str
     progress: str = ""
     """The latest line of progress: a resource, and what it does."""
     _errors: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.pulumi = GuardedPulumi(self.clone.lock(self.step.cluster))
+        self._clone = self.orders.clone
+        self.pulumi = GuardedPulumi(self._clone.lock(self.step.cluster))
 
     def check(self) -> Checked:
         """Check the stack's inputs, reach no machine, and return the phases that the cluster has before it.
 
         Raises:
             StoppedError: They are refused.
+            ConfigError: The order is.
             EngineError: Pulumi's backend does not answer.
+            UnreachableError: Git's remote does not.
         """
+        self.orders.check(self.step)
         cluster = self.step.cluster
         file = f"stacks/{cluster}/install-config.yaml"
         done = subprocess.run(  # noqa: S603
@@ -97,8 +100,11 @@ class Update:
 
         Raises:
             StoppedError: The program refuses its inputs.
+            ConfigError: The site refuses the order.
             EngineError: Pulumi failed otherwise.
+            UnreachableError: Git's remote does not answer.
         """
+        self.orders.check(self.step)
         return self._previewed(self._stack())
 
     def _previewed(self, stack: Stack) -> Preview:
@@ -115,23 +121,34 @@ class Update:
 
         Raises:
             ChangedError: It would do something else.
+            UnapprovedError: No approval counts.
             StoppedError: A resource failed.
+            ConfigError: The site refuses the order.
             EngineError: Pulumi failed otherwise.
+            UnreachableError: Git's remote does not answer.
         """
-        note = _Note(self.clone.note(self.step.cluster), {"run": self.run, **asdict(self.step)})
+        note = _Note(self._clone.note(self.step.cluster), asdict(self.step))
         if done := note.done:
             return done
-        stack = self._stack()
-        if self.step.digest and not note.is_begun:
-            now = self._previewed(stack).digest
-            if now != self.step.digest:
-                raise ChangedError(f"the preview is {now} now, and {self.step.digest} was approved")
+        stack = self._stack() if note.is_begun else self._approved()
         began = time.monotonic()
         note.write()
         changes, resumed = self._up(stack)
         done = Done(changes, round(time.monotonic() - began, 1), resumed)
         note.write(done)
         return done
+
+    def _approved(self) -> Stack:
+        """Return the stack if its update may begin, and record that it does."""
+        fleet = self.orders.check(self.step)
+        approver = self.orders.approver_of(self.step, fleet)
+        stack = self._stack()
+        if self.step.digest:
+            now = self._previewed(stack).digest
+            if now != self.step.digest:
+                raise ChangedError(f"the preview is {now} now, and {self.step.digest} was approved")
+        record_start(self._clone.record, self.step, approver, fleet.approvers.get(approver, ""))
+        return stack
 
     def _resources(self) -> list[dict[str, Any]]:
         with _engine_errors():
@@ -150,7 +167,7 @@ class Update:
 
     @cached_property
     def _folder(self) -> Path:
-        return self.clone.checkout(self.step.cluster, self.step.commit)
+        return self._clone.checkout(self.step.cluster, self.step.commit)
 
     def _up(self, stack: Stack) -> tuple[dict[str, int], bool]:
         """Run `up`, and return the number of resources by operation, and whether a dead run's lock was in the way."""
@@ -197,10 +214,10 @@ class _Note:
 
     Args:
         file: Of the cluster.
-        key: Names run and step; a note of another one does not count.
+        key: The step with its run; a note of another one does not count.
     """
 
-    def __init__(self, file: Path, key: dict[str, str]) -> None:
+    def __init__(self, file: Path, key: dict[str, Any]) -> None:
         self._file, self._key = file, key
         note = json.loads(file.read_text()) if file.exists() else {}
         self.is_begun = note.get("key") == key

@@ -62,9 +62,10 @@ FLEET = {
     "retry": ("north-a",),
     "cancel": ("--rollout", "all"),
     "worker": ("--site", "north"),
-    "key": ("north-a",),
+    "key": ("none/key",),
+    "approver": ("jane", "none/key"),
 }
-"""What needs no server: a wrong input, or the missing key."""
+"""What needs no server: a wrong input, or a missing key or folder."""
 
 
 def test_every_command_is_started_as_a_process() -> None:

@@ -87,7 +87,7 @@ def test_a_missing_file_is_refused() -> None:
     assert (done.returncode, done.stderr) == (2, "none.json: cannot be read: No such file or directory\n")
 
 
-END = "\nDigest of this preview: `4f53cda18c2baa0c`\n"
+END = "\nDigest of this preview: `4f53cda18c2baa0c0354bb5f9a3ecbe5ed12ab4d8e11ba873c2f11161202b945`\n"
 
 
 def engine(folder: Path, script: str) -> str:
