@@ -3,6 +3,7 @@
 The test is the router. Machines on the segment itself can take a VIP: docs/explanation/handoff.md says so.
 """
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,23 +11,27 @@ from pathlib import Path
 import pytest
 
 from cluster.values.address import IPV4, Address
+from testing.documents import commands
 from testing.namespaces import in_own_network, ip, needs_root
 from testing.scene.cluster import Cluster, cluster_of
 from testing.scene.foreign_machines import Router, foreign_router
-from testing.scene.machine import Machine, until
+from testing.scene.machine import BRIDGE, Machine, until
+from wires.segment.vrrp import adverts
 
 pytestmark = needs_root
 
 ADVERTS = 4
 """More than the three that a MASTER may miss before another machine takes its VIP."""
 BEYOND = "beyond"
+NEW = r"^.*(TTL|unicast_ttl|check_unicast_src).*\n| min_ttl .*"
+"""What version 0.1.0 did not write."""
 
 
 @contextmanager
 def attacker(cluster: Cluster, forged: bool, folder: Path) -> Iterator[None]:
-    """Run a keepalived beyond the router that claims the API VIP with a higher priority, from a foreign or a peer's address.
+    """Run a keepalived beyond the router that claims the API VIP with a higher priority.
 
-    To send from the peer's address it has that address, too: its keepalived then writes each byte of the adverts.
+    It sends from its own address, or from that of a peer, which it then has, too.
     """
     (vip,) = cluster.vips
     is_ipv4 = vip.version == IPV4
@@ -71,7 +76,9 @@ def test_no_advert_from_beyond_a_router_takes_the_vip(
             bootstrap, node = cluster.bootstrap, cluster.nodes["okd-master-0"]
             route_packets(vip)
             for target in (bootstrap, node):
-                target.run("ip", "route", "add", "default", "via", str(next(cluster.plan.machine_networks[0].hosts())))
+                target.run(
+                    "ip", "route", "add", "default", "via", str(next(cluster.plan.machine_networks[0].hosts()))
+                )
             bootstrap.start_keepalived(cluster.vips)
             node.start_keepalived(cluster.vips)
             cluster.until_held_by("okd-bootstrap")
@@ -83,7 +90,9 @@ def test_no_advert_from_beyond_a_router_takes_the_vip(
             with attacker(cluster, forged, tmp_path):
                 until("adverts", has_been_attacked)
                 assert not node.holds(vip)
-                assert "Entering BACKUP STATE" not in bootstrap.log("keepalived").partition("Entering MASTER STATE")[2]
+                assert (
+                    "Entering BACKUP STATE" not in bootstrap.log("keepalived").partition("Entering MASTER STATE")[2]
+                )
                 bootstrap.die()
                 until("the VIP on the node", lambda: node.holds(vip))
 
@@ -94,3 +103,39 @@ def refused(machine: Machine) -> int:
     """Return the number of adverts that a machine's keepalived has refused so far."""
     log = machine.log("keepalived")
     return log.count("not a unicast peer") + log.count("not in range 255 - 255")
+
+
+@pytest.mark.parametrize("name", ["rehearsal", "ipv6"])
+def test_installed_servers_are_closed_one_by_one_with_one_holder(name: str, tmp_path: Path, certificate: str) -> None:
+    """S1. The commands of day-two.md, on servers with the file of version 0.1.0, end at the file of today."""
+
+    def scenario() -> None:
+        with cluster_of(name, tmp_path, certificate) as cluster:
+            nodes = [cluster.nodes[server.name] for server in cluster.plan.control_plane[:2]]
+            running = {}
+            wanted = [conf(node).read_text() for node in nodes]
+            for node, text in zip(nodes, wanted, strict=True):
+                conf(node).write_text(re.sub(NEW, "", text, flags=re.MULTILINE))
+                running[node.name] = node.start_keepalived(cluster.vips)
+            for step in ("unicast_src_ip", "check_unicast_src"):
+                edit, _, rest = commands("how-to/day-two.md", step).partition("systemctl restart okd-keepalived\n")
+                assert not rest
+                for node in nodes:
+                    node.run("bash", "-c", edit)
+                    node.stop_keepalived(running[node.name])
+                    running[node.name] = node.start_keepalived(cluster.vips)
+                    cluster.until_held_by("okd-master-0")
+                    senders = {advert.source for advert in adverts(BRIDGE, wait_s=ADVERTS)}
+                    assert senders == {str(nodes[0].addresses[0])}
+            assert [plain(conf(node).read_text()) for node in nodes] == [plain(text) for text in wanted]
+
+    in_own_network(scenario)
+
+
+def conf(machine: Machine) -> Path:
+    return machine.folder / "etc/okd-baremetal/keepalived.conf"
+
+
+def plain(text: str) -> list[str]:
+    """Return the lines without comments."""
+    return [line for line in text.splitlines() if not line.strip().startswith("#")]

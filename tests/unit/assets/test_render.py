@@ -92,7 +92,7 @@ def test_a_vip_has_a_host_prefix_and_is_recognizable_as_a_vip(name: str) -> None
 
 
 @pytest.mark.parametrize("name", clusters.WITH_VIPS)
-def test_adverts_count_only_from_peers_and_undiminished_by_a_router(name: str) -> None:
+def test_adverts_count_only_from_peers_on_the_segment(name: str) -> None:
     """S1, in each instance with unicast; tests/wire/test_forged_adverts.py has the attack."""
     texts = [file.text for file in everything(clusters.intent(name)) if file.reader is Reader.KEEPALIVED]
     for block in re.findall(r"^vrrp_instance .*?^}$", "\n".join(texts), re.M | re.S):
