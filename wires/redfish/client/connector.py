@@ -26,6 +26,7 @@ from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
 from urllib3.util import SKIP_HEADER
 
+from base.bounded_answer import PlainSocket, joined, time_limit
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
@@ -33,7 +34,7 @@ from wires.redfish.client.masking import TrafficMask
 from wires.redfish.client.reasons import REFUSED_LOGIN, reason_of
 from wires.redfish.client.refusal_body import make_readable
 from wires.redfish.client.tasks import document_of, task_path
-from wires.redfish.client.tls import PlainSocket, time_limit, tls_context
+from wires.redfish.client.tls import tls_context
 
 ROOT = "/redfish/v1/"
 """Path of the service root, which every BMC shows to anyone."""
@@ -322,13 +323,11 @@ class BmcAdapter(HTTPAdapter):
         return response
 
     def _body(self, response: Response) -> bytes:
-        body = bytearray()
-        for piece in response.iter_content(CHUNK):
-            body += piece
-            if len(body) > self._limits.body_bytes:
-                response.close()
-                raise AnswerTooLongError(self._limits.body_bytes)
-        return bytes(body).removeprefix(BOM_UTF8).strip(b"\0")  # neither is JSON
+        body = joined(response.iter_content(CHUNK), self._limits.body_bytes)
+        if body is None:
+            response.close()
+            raise AnswerTooLongError(self._limits.body_bytes)
+        return body.removeprefix(BOM_UTF8).strip(b"\0")  # neither is JSON
 
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
