@@ -21,7 +21,7 @@ _limit = _Limit()
 
 @contextmanager
 def time_limit(seconds: float) -> Iterator[None]:
-    """Limit all reads of this thread's bounded sockets together, from the first one on, instead of each on its own."""
+    """Limit all reads of this thread's bounded sockets together, from the first one on, not each on its own."""
     _limit.seconds, _limit.until = seconds, None
     try:
         yield

@@ -2,7 +2,6 @@
 
 import json
 import logging
-import socket
 import threading
 import time
 from base64 import b64encode
@@ -21,12 +20,11 @@ from pydantic import SecretStr
 from requests import PreparedRequest, RequestException, Response, exceptions
 from requests.adapters import HTTPAdapter
 from sushy.connector import Connector
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
 from urllib3.util import SKIP_HEADER
 
-from base.bounded_answer import PlainSocket, joined, time_limit
+from base.bounded_answer import joined, time_limit
+from base.bounded_pools import POOLS
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
@@ -222,7 +220,7 @@ class BmcAdapter(HTTPAdapter):
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
         """Give the TLS context to the pool."""
         super().init_poolmanager(connections, maxsize, block, **kwargs, **self._tls)
-        self.poolmanager.pool_classes_by_scheme = {**self.poolmanager.pool_classes_by_scheme, "http": _PlainPool}
+        self.poolmanager.pool_classes_by_scheme = POOLS
 
     def build_connection_pool_key_attributes(self, request: PreparedRequest, verify: Any, cert: Any = None) -> Any:
         """Keep the context's verification: the `verify` of a request would replace it."""
@@ -372,12 +370,3 @@ class RedirectedError(RequestException):
     def __init__(self, server: str) -> None:
         super().__init__(f"it redirects to {server}")
         self.server = server
-
-
-class _PlainConnection(HTTPConnection):
-    def _new_conn(self) -> socket.socket:
-        return PlainSocket.over(super()._new_conn())
-
-
-class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _PlainConnection

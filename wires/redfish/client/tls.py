@@ -12,6 +12,7 @@ from wires.redfish.bmc import Certificate
 LEGACY_CIPHERS = "DEFAULT:@SECLEVEL=0"
 """OpenSSL's default with RSA key exchange, which Python's lacks; from OpenSSL 3.0 on, TLS below 1.2 needs level 0."""
 
+
 @lru_cache(maxsize=256)
 def tls_context(ca_pem: str, *, verify: bool, legacy: bool = False) -> ssl.SSLContext:
     """Return the TLS context for BMCs. It is shared, because to build one takes 20 ms, in which it loads CAs.
