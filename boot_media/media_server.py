@@ -13,6 +13,7 @@ import errno
 import os
 import re
 import select
+import socket
 import threading
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
@@ -25,6 +26,7 @@ from urllib.parse import unquote
 
 from assets.contract import BOOT_SCRIPT
 from base.errors import ProvisioningError
+from boot_media.connections import Connections
 from boot_media.disk import LONGEST_REPORT
 from boot_media.iso import Iso
 from boot_media.iso9660 import Span
@@ -36,7 +38,8 @@ CHUNK = 1024 * 1024  # bytes per system call
 IDLE_S = 120  # a BMC that reads nothing for this long has gone
 READERS = 1024  # connections that may wait to be accepted: all BMCs begin to read at once
 MB = 1_000_000
-RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})", re.IGNORECASE)  # RFC 9110 section 14.1: in any case
+RANGE = re.compile(r"bytes=([0-9]*)-([0-9]*)", re.IGNORECASE)  # RFC 9110 section 14.1: in any case
+DIGITS = 19  # longer numbers are beyond any file; Python refuses to read those of over 4,300 digits
 ORIGIN = re.compile(r"^https?://[^/?#]*", re.IGNORECASE)
 
 
@@ -51,9 +54,14 @@ def span_of(header: str | None, size: int) -> Span | None:
         return 0, size
     first, last = match.groups()
     if not first:
-        return (max(0, size - int(last)), size) if int(last) else None
-    end = min(int(last) + 1, size) if last else size
-    return (int(first), end) if int(first) < end else None
+        return (max(0, size - _number(last)), size) if _number(last) else None
+    end = min(_number(last) + 1, size) if last else size
+    return (_number(first), end) if _number(first) < end else None
+
+
+def _number(digits: str) -> int:
+    """Return a number, or one that is as much too large."""
+    return int(digits.lstrip("0")[:DIGITS] or "0")
 
 
 def _range(header: str | None) -> re.Match[str] | None:
@@ -258,6 +266,7 @@ class _HttpServer(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], media: MediaServer) -> None:
         self.media = media
         self.address_family = family_of(address[0])
+        self.connections = Connections()
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -271,6 +280,11 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = IDLE_S
     disable_nagle_algorithm = True  # otherwise a small body waits for the reader's delayed ACK of the header
+
+    def __init__(self, request: socket.socket, address: Any, server: "_HttpServer") -> None:
+        self.request = request
+        with server.connections.opened(self):
+            super().__init__(request, address, server)
 
     def parse_request(self) -> bool:
         """Read the request; `path` is the plain path from then on."""
@@ -290,11 +304,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Receive a report."""
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LONGEST_REPORT:
+        if not length.isdecimal() or _number(length) > LONGEST_REPORT:
             self.close_connection = True  # its body is still to come
             self._answer_empty(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return
-        is_stored = self.server.media.store_report(self.path, self.rfile.read(int(length)))
+        is_stored = self.server.media.store_report(self.path, self.rfile.read(_number(length)))
         self._answer_empty(HTTPStatus.OK if is_stored else HTTPStatus.NOT_FOUND)
 
     def log_message(self, *args: Any) -> None:
@@ -324,7 +338,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("ETag", etag)
         self.end_headers()
         if with_body:
-            with published.iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError):
+            sending = self.server.connections.sending(self)
+            with sending, published.iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError):
                 for piece in published.pieces(span):
                     self._send(base, piece)
 
