@@ -27,11 +27,12 @@ from typing import IO, Any, Self
 from assets.contract import BOOT_SCRIPT
 from base.errors import ProvisioningError
 from boot_media.certificate import ServerCertificate
+from boot_media.connections import Connections
 from boot_media.disk import LONGEST_REPORT
 from boot_media.iso import Iso
 from boot_media.iso9660 import Span
 from boot_media.netboot import BOOT_SCRIPT_TEXT, script_name
-from boot_media.published import Published, is_range, plain_path, span_of
+from boot_media.published import Published, is_range, number_of, plain_path, span_of
 from cluster.values.address import netloc
 from wires.segment.netlink import family_of
 
@@ -213,6 +214,7 @@ class _HttpServer(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], media: MediaServer) -> None:
         self.media = media
         self.address_family = family_of(address[0])
+        self.connections = Connections()
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -242,6 +244,11 @@ class _Handler(BaseHTTPRequestHandler):
         if self.over_tls:
             self.request.close()
 
+    def __init__(self, request: socket.socket, address: Any, server: "_HttpServer") -> None:
+        self.request = request
+        with server.connections.opened(self):
+            super().__init__(request, address, server)
+
     def parse_request(self) -> bool:
         """Read the request; `path` is the plain path from then on."""
         is_read = super().parse_request()
@@ -260,11 +267,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Receive a report."""
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LONGEST_REPORT:
+        if not length.isdecimal() or number_of(length) > LONGEST_REPORT:
             self.close_connection = True  # its body is still to come
             self._answer_empty(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return
-        is_stored = self.server.media.store_report(self.path, self.rfile.read(int(length)))
+        is_stored = self.server.media.store_report(self.path, self.rfile.read(number_of(length)))
         self._answer_empty(HTTPStatus.OK if is_stored else HTTPStatus.NOT_FOUND)
 
     def log_message(self, *args: Any) -> None:
@@ -295,7 +302,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if with_body:
             send = self._send_encrypted if self.over_tls else self._send
-            with published.iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError, ssl.SSLError):
+            sending, gone = self.server.connections.sending(self), suppress(ConnectionError, TimeoutError, ssl.SSLError)
+            with sending, published.iso.base.open("rb") as base, gone:
                 for piece in published.pieces(span):
                     send(base, piece)
 

@@ -8,7 +8,8 @@ from urllib.parse import unquote
 from boot_media.iso import Iso
 from boot_media.iso9660 import Span
 
-RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})", re.IGNORECASE)  # RFC 9110 section 14.1: in any case
+RANGE = re.compile(r"bytes=([0-9]*)-([0-9]*)", re.IGNORECASE)  # RFC 9110 section 14.1: in any case
+DIGITS = 19  # longer numbers are beyond any file; Python refuses to read those of over 4,300 digits
 ORIGIN = re.compile(r"^https?://[^/?#]*", re.IGNORECASE)
 
 
@@ -23,9 +24,14 @@ def span_of(header: str | None, size: int) -> Span | None:
         return 0, size
     first, last = match.groups()
     if not first:
-        return (max(0, size - int(last)), size) if int(last) else None
-    end = min(int(last) + 1, size) if last else size
-    return (int(first), end) if int(first) < end else None
+        return (max(0, size - number_of(last)), size) if number_of(last) else None
+    end = min(number_of(last) + 1, size) if last else size
+    return (number_of(first), end) if number_of(first) < end else None
+
+
+def number_of(digits: str) -> int:
+    """Return a number, or one that is as much too large."""
+    return int(digits.lstrip("0")[:DIGITS] or "0")
 
 
 def _range(header: str | None) -> re.Match[str] | None:

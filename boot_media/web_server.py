@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from http import HTTPStatus
 
+from base.bounded_answer import time_limit
 from base.errors import ProvisioningError
 from base.http_client import os_error, pool_for
 from boot_media.iso import Iso
@@ -88,7 +89,7 @@ def _head(url: str) -> tuple[int, str]:
     from urllib3.exceptions import HTTPError  # noqa: PLC0415  (a preview connects to nothing)
 
     try:
-        with pool_for(url, ANSWER_S) as pool:
+        with time_limit(ANSWER_S), pool_for(url, ANSWER_S) as pool:
             answer = pool.request("HEAD", url)
     except HTTPError as error:
         raise os_error(error) from None

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from base.clock import Clock
 from base.errors import Fault, HypervisorError
 from base.progress import Progress, Report
+from base.shown import few
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from wires.libvirt.hypervisor import Card, Domain, DomainSpec, Hypervisor
 from wires.libvirt.shutdown import stop
@@ -127,7 +128,7 @@ class BootstrapVmEngine:
 
     def _refuse_foreign_vip(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
         if others := network.vip_macs() - {vm.mac}:
-            what = f"already answered by {', '.join(sorted(others))}, wanted only the bootstrap VM {vm.mac}"
+            what = f"already answered by {', '.join(few(others))}, wanted only the bootstrap VM {vm.mac}"
             fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
             raise HypervisorError(what, where=f"{vm.claim} {network.vip}", fix=fix)
 

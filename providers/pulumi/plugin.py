@@ -12,6 +12,10 @@ from base import log
 from base.clock import SYSTEM_CLOCK
 from base.log_entries import Event
 from base.progress import Progress, Report, Say
+from base.shown import short
+
+LONGEST_LINE = 20_000
+"""Characters; the names of a thousand hosts have fewer."""
 
 
 def engine_address(arguments: Sequence[str]) -> tuple[str, int] | None:
@@ -57,7 +61,8 @@ def _row(urn: str, prefix: str) -> Report:
 def _lines(urn: str, event: Event) -> Say:
     show = _display(urn, event.name, ephemeral=False)
 
-    def say(line: str) -> None:
+    def say(text: str) -> None:
+        line = short(text, LONGEST_LINE)
         log.line(event, line, urn)
         show(line)
 

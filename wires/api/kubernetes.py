@@ -15,7 +15,9 @@ from wires.api.https import get, pool_at, send
 from wires.api.resources import R
 
 TIMEOUT_S = 3
-"""Limit of each step: connect, handshake, answer."""
+"""Limit of connect and of the handshake."""
+ANSWER_S = 10
+"""Limit of an answer: the list of a thousand nodes takes seconds."""
 
 MERGE = "application/merge-patch+json"
 
@@ -44,7 +46,7 @@ class KubeApi:
             OSError: The connection or TLS failed, no answer came in time, the API refused, or the answer does not fit
                 `model`.
         """
-        status, content = get(pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S), path)
+        status, content = get(pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S), path, ANSWER_S)
         if status == HTTPStatus.NOT_FOUND:
             return None
         if status != HTTPStatus.OK:
@@ -61,6 +63,6 @@ class KubeApi:
             OSError: The connection or TLS failed, no answer came in time, or the API refused.
         """
         pool = pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S)
-        status, _ = send(pool, "PATCH", path, json.dumps(change).encode(), MERGE)
+        status, _ = send(pool, "PATCH", path, ANSWER_S, json.dumps(change).encode(), MERGE)
         if status != HTTPStatus.OK:
             raise ConnectionError(f"status {status}")

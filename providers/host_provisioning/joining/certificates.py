@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from base.errors import one_line
+from base.shown import short
 from base.spec import Model
 
 if TYPE_CHECKING:
@@ -193,4 +193,4 @@ def _own_names(content: Content, host: str, addresses: Collection[str]) -> Compa
 
 def _shown(value: Collection[object]) -> str:
     parts = ["=".join(part) if isinstance(part, tuple) else str(part) for part in value]
-    return one_line(" and ".join(sorted(parts))) or "none"
+    return short(" and ".join(sorted(parts))) or "none"

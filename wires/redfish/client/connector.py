@@ -2,7 +2,6 @@
 
 import json
 import logging
-import socket
 import threading
 import time
 from base64 import b64encode
@@ -21,11 +20,11 @@ from pydantic import SecretStr
 from requests import PreparedRequest, RequestException, Response, exceptions
 from requests.adapters import HTTPAdapter
 from sushy.connector import Connector
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
 from urllib3.util import SKIP_HEADER
 
+from base.bounded_answer import joined, time_limit
+from base.bounded_pools import POOLS
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
@@ -33,7 +32,7 @@ from wires.redfish.client.masking import TrafficMask
 from wires.redfish.client.reasons import REFUSED_LOGIN, reason_of
 from wires.redfish.client.refusal_body import make_readable
 from wires.redfish.client.tasks import document_of, task_path
-from wires.redfish.client.tls import PlainSocket, time_limit, tls_context
+from wires.redfish.client.tls import tls_context
 
 ROOT = "/redfish/v1/"
 """Path of the service root, which every BMC shows to anyone."""
@@ -221,7 +220,7 @@ class BmcAdapter(HTTPAdapter):
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
         """Give the TLS context to the pool."""
         super().init_poolmanager(connections, maxsize, block, **kwargs, **self._tls)
-        self.poolmanager.pool_classes_by_scheme = {**self.poolmanager.pool_classes_by_scheme, "http": _PlainPool}
+        self.poolmanager.pool_classes_by_scheme = POOLS
 
     def build_connection_pool_key_attributes(self, request: PreparedRequest, verify: Any, cert: Any = None) -> Any:
         """Keep the context's verification: the `verify` of a request would replace it."""
@@ -322,13 +321,11 @@ class BmcAdapter(HTTPAdapter):
         return response
 
     def _body(self, response: Response) -> bytes:
-        body = bytearray()
-        for piece in response.iter_content(CHUNK):
-            body += piece
-            if len(body) > self._limits.body_bytes:
-                response.close()
-                raise AnswerTooLongError(self._limits.body_bytes)
-        return bytes(body).removeprefix(BOM_UTF8).strip(b"\0")  # neither is JSON
+        body = joined(response.iter_content(CHUNK), self._limits.body_bytes)
+        if body is None:
+            response.close()
+            raise AnswerTooLongError(self._limits.body_bytes)
+        return body.removeprefix(BOM_UTF8).strip(b"\0")  # neither is JSON
 
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
@@ -373,12 +370,3 @@ class RedirectedError(RequestException):
     def __init__(self, server: str) -> None:
         super().__init__(f"it redirects to {server}")
         self.server = server
-
-
-class _PlainConnection(HTTPConnection):
-    def _new_conn(self) -> socket.socket:
-        return PlainSocket.over(super()._new_conn())
-
-
-class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _PlainConnection
