@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.render import render
+from base.backend import without_login
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.log_file import FOLDER, runs_of
 from base.masking import MASK, mask_document, texts_in
@@ -208,7 +209,7 @@ def _said(*command: str) -> str:
         return f"cannot be run ({error.strerror})"
     except subprocess.TimeoutExpired:
         return f"no answer in {TOOL_S} s"
-    return next(iter((done.stdout or done.stderr).splitlines()), "prints nothing")
+    return next(iter(without_login(done.stdout or done.stderr).splitlines()), "prints nothing")
 
 
 COMMAND = Command(gather, _add_arguments)

@@ -23,6 +23,7 @@ from pulumi.automation import (
 )
 from pulumi.automation.errors import CommandError, ConcurrentUpdateError
 
+from base.backend import without_login
 from base.errors import ConfigError, OkdBaremetalError, one_line
 from base.files import write_private
 from fleet.messages import Checked, Done, Preview, Step
@@ -240,8 +241,8 @@ def _engine_errors() -> Iterator[None]:
 
 
 def _plain(text: str) -> str:
-    """Return a message of the engine without its colours, as one line."""
-    return one_line(re.sub("<{%[^%]*%}>", "", text).strip())
+    """Return a message of the engine without its colours and without the backend's login, as one line."""
+    return one_line(without_login(re.sub("<{%[^%]*%}>", "", text).strip()))
 
 
 def _bounded(lines: list[str]) -> list[str]:
