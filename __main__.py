@@ -1,5 +1,10 @@
 """The Pulumi program: read the stack, plan the cluster, declare its resources."""
 
+import os
+
+if __name__ == "__main__":
+    os.umask(os.umask(0o022) | 0o022)  # others write none of this program's compiled modules, which are made now
+
 from pathlib import Path
 from typing import Any
 

@@ -1,10 +1,10 @@
 """Finds the options of a new stack: each with its value, or with what is left to do."""
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from base.errors import HypervisorError
+from cli.shared.interrupts import threads
 from cli.start.new_stack import Option
 from cli.start.openshift_install import NAME, OVERRIDE, STREAM_NAMES, Image, Release, print_stream
 from cli.start.site_facts import SiteFacts
@@ -86,8 +86,8 @@ def _addresses(intent: Intent, site: SiteFacts) -> Iterator[Option]:
     everyone: list[Server | BootstrapHost] = [*intent.servers, intent.bootstrap]
     machines = [machine for machine in everyone if option_of(machine) in lacking]
     hosts = ["bootstrap" if machine is intent.bootstrap else machine.name for machine in machines]
-    with ThreadPoolExecutor(WORKERS) as threads:
-        answers = threads.map(lambda host: _in_dns(site, host, intent.domain), hosts)
+    with threads(WORKERS) as pool:
+        answers = pool.map(lambda host: _in_dns(site, host, intent.domain), hosts)
     known = [
         DnsAnswer(machine, lacking[option_of(machine)], *answer)
         for machine, answer in zip(machines, answers, strict=True)

@@ -54,7 +54,13 @@ def _url_of_program() -> str:
     if "origin" not in git(PROGRAM, "remote").split():
         fix = "`git remote add origin <URL>`, then push this commit there"
         raise ConfigError(Fault(str(PROGRAM), "no remote `origin`, from which others could get the program", fix))
-    return git(PROGRAM, "remote", "get-url", "origin")
+    url = git(PROGRAM, "remote", "get-url", "origin")
+    login = url.partition("://")[2].rpartition("@")[0]
+    if ":" in login or (login and url.startswith("http")):
+        what = "the URL of `origin` has a login, which the site's repository would give to all its readers"
+        fix = "`git remote set-url origin <URL without it>`; git takes the login from a credential helper"
+        raise ConfigError(Fault(str(PROGRAM), what, fix))
+    return url
 
 
 def _refuse_content(site: Path, url: str) -> None:

@@ -11,7 +11,6 @@ from base.masking import Secrets
 from base.yaml_text import parse_yaml
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
-from cli.shared.interrupts import unwinding
 from cli.shared.stack_options import check_settable, set_stack_option
 from cli.start.generation import Generation, manifests_in
 from cli.start.openshift_install import NAME, OVERRIDE, Version, openshift_install, version
@@ -58,7 +57,7 @@ def payload(options: argparse.Namespace) -> int:
     _refuse_another_release(stack, known)
     check_settable(stack)
     try:
-        with unwinding(), working_folder(folder) as (work, lock):
+        with working_folder(folder) as (work, lock):
             write_private(work / "install-config.yaml", config.text)
             Generation(tool, work, lock, _secrets_of(config), install_config(stack)).run(manifests)
             digests = _finished(work)
