@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from base.errors import word
 from review.document import Page
 from review.files import FileChange
 from review.inputs import InputChange
@@ -44,7 +45,7 @@ def markdown(page: Page, limit: int = LIMIT) -> str:
         if len(items) > len(fitting)
     ]
     if left:
-        whole = f"`okd-baremetal review {page.stack} --html` has all of them"
+        whole = f"`okd-baremetal review {word(page.stack)} --html` has all of them"
         parts.append(
             f"\nLeft out here, because a comment has room for {limit} characters: {', '.join(left)}; {whole}.\n"
         )

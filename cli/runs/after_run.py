@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from base import log as run_log
-from base.errors import ConfigError
+from base.errors import ConfigError, word
 from base.log_entries import Action, Event, entries_of
 from base.log_file import begun_at
 from cli.runs import report
@@ -118,9 +118,9 @@ def _next(command: str, result: str, stack: str, phase: Phase) -> str:
         case "succeeded":
             return ""
         case _ if result == KILLED:
-            return f"`okd-baremetal log {stack}`, `pulumi cancel`, then `pulumi up`"
+            return f"`okd-baremetal log {word(stack)}`, `pulumi cancel`, then `pulumi up`"
         case _:
-            return f"`okd-baremetal log {stack}`, then `pulumi up`"
+            return f"`okd-baremetal log {word(stack)}`, then `pulumi up`"
 
 
 if __name__ == "__main__":

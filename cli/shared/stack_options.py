@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from base.backend import without_login
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
 from cli.shared.command_line import PROGRAM, stack_file
 from cli.shared.interrupts import child
 from cluster.files import read_text
@@ -99,7 +99,7 @@ def run_pulumi(*words: str, given: str = "", folder: Path = Path()) -> subproces
     """
     command = shutil.which("pulumi")
     if command is None:
-        fix = f"run `make -C {PROGRAM} setup`, then `. {PROGRAM}/.venv/bin/activate`"
+        fix = f"run `make -C {word(PROGRAM)} setup`, then `. {word(PROGRAM)}/.venv/bin/activate`"
         raise ConfigError(Fault("", "pulumi is not in PATH", fix))
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with child([command, *words, "--non-interactive"], **pipes, cwd=folder) as started:

@@ -4,7 +4,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
 from base.git import git
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, PROGRAM
@@ -65,7 +65,7 @@ def _url_of_program() -> str:
 
 def _refuse_content(site: Path, url: str) -> None:
     """Raise a `ConfigError` if the folder has more than the program, or the program has another name there."""
-    fix = ELSEWHERE.format(url=url)
+    fix = ELSEWHERE.format(url=word(url))
     if PROGRAM.name != NAME:
         raise ConfigError(Fault(str(PROGRAM), f"the program is in a folder {NAME} of a site's repository", fix))
     if others := sorted({entry.name for entry in site.iterdir()} - {".git", NAME}):

@@ -5,7 +5,7 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
 from base.files import PRIVATE, PRIVATE_FOLDER, write_private
 from base.masking import Secrets
 from base.yaml_text import parse_yaml
@@ -49,7 +49,7 @@ def payload(options: argparse.Namespace) -> int:
     manifests = manifests_in(options.manifests) if options.manifests else []
     config = config_of_payload(install_config(stack), stack)
     if (tool := openshift_install()) is None:
-        print(BY_HAND.format(folder=folder, config=install_config(stack), stack=stack))
+        print(BY_HAND.format(folder=word(folder), config=word(install_config(stack)), stack=word(stack)))
         fix = "put it there, or run the lines above where it is"
         raise ConfigError(Fault(NAME, "not on PATH", fix))
     known = version(tool)
@@ -69,7 +69,9 @@ def payload(options: argparse.Namespace) -> int:
         raise ConfigError(fault) from None
     print(f"{folder}: {', '.join(f'{name}.ign' for name in FILES)}, pinned in {stack_file(stack)}")
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
-    print(f"complete the installation within 24 hours: openshift-install wait-for bootstrap-complete --dir {folder}")
+    print(
+        f"complete the installation within 24 hours: openshift-install wait-for bootstrap-complete --dir {word(folder)}"
+    )
     return EXIT_OK
 
 
@@ -82,7 +84,7 @@ def _refuse_pinned(stack: str) -> None:
     what = f"pins a payload{here}; a second one has other certificates, with which no machine of the first works"
     fix = (
         f"keep {folder}, or put it there from where it was generated; if no machine runs with it, "
-        f"`pulumi config rm payload --stack {stack}`, and repeat: it is moved aside"
+        f"`pulumi config rm payload --stack {word(stack)}`, and repeat: it is moved aside"
     )
     raise ConfigError(Fault(str(stack_file(stack)), what, fix))
 
@@ -107,7 +109,7 @@ def _refuse_another_release(stack: str, known: Version) -> None:
     if named and known.image and str(named).rpartition("@")[2] != known.image.rpartition("@")[2]:
         what = f"{named}, but the payload would be of {known.image}"
         unset = f"unset {OVERRIDE}" if known.is_overridden else f"put the {NAME} of that release on PATH"
-        fix = f"`pulumi config set --stack {stack} --path images.release {known.image}`, or {unset}"
+        fix = f"`pulumi config set --stack {word(stack)} --path images.release {word(known.image)}`, or {unset}"
         raise ConfigError(Fault(f"{stack_file(stack)}: images.release", what, fix))
 
 
