@@ -73,6 +73,11 @@ def word(value: object) -> str:
     return shlex.quote(str(value))
 
 
+def quoted(path: str) -> str:
+    """Return the path of an option as one word of a shell, always in quotes, as the documents write it."""
+    return f"'{path}'" if "'" not in path else word(path)
+
+
 class OkdBaremetalError(Exception):
     """Root of the errors that an operator reads, without a traceback.
 

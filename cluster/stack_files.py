@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from base.errors import Fault, word
+from base.errors import Fault, quoted, word
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import BARE
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
@@ -38,7 +38,7 @@ def plain_secrets_of_options(options: Mapping[str, Any]) -> Iterator[Fault]:
         password = login.get("password") if isinstance(login, Mapping) else None
         if password and not is_encrypted(password):
             path = f'{LOGINS}["{host}"].password' if "." in host else f"{LOGINS}.{host}.password"
-            yield Fault(path, IN_GIT, f"set it with `pulumi config set --secret --path {word(path)}`")
+            yield Fault(path, IN_GIT, f"set it with `pulumi config set --secret --path {quoted(path)}`")
 
 
 def plain_secrets_of_config(config: InstallConfig, stack: str) -> Iterator[Fault]:

@@ -1,6 +1,6 @@
 """Comparison of a machine with the operator's consent: the one machine whose disk may be wiped for a host."""
 
-from base.errors import Fault, word
+from base.errors import Fault, quoted, word
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import is_shared, named, usable
@@ -13,7 +13,7 @@ def consent_command(host: str, value: str) -> str:
 
 def _setting(host: str) -> str:
     path = f'consent["{host}"]' if "." in host else f"consent.{host}"
-    return f"pulumi config set --path '{path}'"
+    return f"pulumi config set --path {quoted(path)}"
 
 
 def missing_consent(host: str, address: str) -> Fault:

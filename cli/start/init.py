@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from base.errors import ConfigError, Fault, word
+from base.errors import ConfigError, Fault, quoted, word
 from base.files import PRIVATE, write_private
 from base.yaml_text import parse_yaml
 from cli.bmc import consents_of
@@ -95,7 +95,7 @@ def _secrets(config: InstallConfig, present: Mapping[str, Any]) -> Iterator[str]
         options = [Option((LOGINS, host.name, key)) for key, text in login.items() if not text]
         for option in lacking(options, present):
             secret, value = ("--secret ", "") if option.path[-1] == "password" else ("", " <name>")
-            yield f"{option.name}: pulumi config set {secret}--path {word(option.name)}{value}"
+            yield f"{option.name}: pulumi config set {secret}--path {quoted(option.name)}{value}"
 
 
 def _refuse_another(path: Path, text: str) -> None:

@@ -69,9 +69,8 @@ def payload(options: argparse.Namespace) -> int:
         raise ConfigError(fault) from None
     print(f"{folder}: {', '.join(f'{name}.ign' for name in FILES)}, pinned in {stack_file(stack)}")
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
-    print(
-        f"complete the installation within 24 hours: openshift-install wait-for bootstrap-complete --dir {word(folder)}"
-    )
+    wait = f"openshift-install wait-for bootstrap-complete --dir {word(folder)}"
+    print(f"complete the installation within 24 hours: {wait}")
     return EXIT_OK
 
 

@@ -25,7 +25,7 @@ PROGRAMS = (
 )
 BEGINS = re.compile(rf"(?:^|[:;,|] |&& |\b(?:run|with|by|or|and) )(?:{'|'.join(PROGRAMS)}) ")
 HOLE = "\0"
-WORDS = {"word", "_virsh", "_setting", "consent_command"}
+WORDS = {"word", "quoted", "_virsh", "_setting", "consent_command"}
 """Functions whose value is a word of a shell, or a command of such words."""
 NO_COMMAND = {
     ("base/git.py", "git {words[0]} failed: {reason_of(done)}"),
@@ -56,7 +56,6 @@ SAFE = {
     ("payload/kubeconfig.py", "key"): "no command: a key's name, which has a form",
     ("payload/kubeconfig.py", "option"): "no command: an option's name",
     ("payload/reading.py", "name"): "a constant",
-    ("providers/consent.py", "path"): "an option's name with that of a host, which is a DNS name",
     ("providers/host_provisioning/records.py", "name"): "no command: the name of a host, which is a DNS name",
     ("providers/machines/provider.py", "named(machine)"): "no command",
     ("providers/machines/rules.py", "host"): "no command: the name of a host, which is a DNS name",
