@@ -166,7 +166,7 @@ def test_a_pattern_is_linear(use: Use) -> None:
     ("pattern", "method"),
     [
         *((r"(a+)+$", "match"), (r"\S+X", "search"), (r"\s+$", "sub"), (r"\d+(?:\.\d+){3}", "finditer")),
-        *((r"(.*?),(.*?),(.*?),z", "match"), (r'"[^"]*"\s*:', "finditer"), (r"(?:a|ab|b)*c", "search")),
+        *((r"(.*?),(.*?),(.*?),z", "match"), (r"(?:a|ab|b)*c", "search")),
         *((r"\w+@\w+", "findall"), (r"://[^@]*@", "sub"), (r"(x|xx)*y", "fullmatch"), (r"a.*b.*c", "search")),
     ],
 )
