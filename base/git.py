@@ -4,6 +4,7 @@ import subprocess
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
+from base.masking import mask_logins
 
 NOT_INSTALLED = 127
 """The exit code of a shell that finds no such program."""
@@ -32,5 +33,5 @@ def git(folder: Path, *words: str) -> str:
 
 
 def reason_of(failed: subprocess.CompletedProcess[str]) -> str:
-    """Return, as one line, why git failed."""
-    return one_line(" ".join(failed.stderr.split())) or f"exit code {failed.returncode}"
+    """Return, as one line without the logins in URLs, why git failed."""
+    return one_line(mask_logins(" ".join(failed.stderr.split()))) or f"exit code {failed.returncode}"

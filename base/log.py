@@ -123,7 +123,7 @@ def failed(error: OkdBaremetalError) -> None:
         work = _work.get() or _Work()
         before = _work.set(replace(work, machine=fault.machine or work.machine))
         for text in str(fault).splitlines():
-            _write(Event.ERROR, f"{type(error).__name__}: {text}")
+            _write(Event.ERROR, f"{type(error).__name__}: {text.strip()}")
         _work.reset(before)
 
 

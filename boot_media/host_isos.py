@@ -127,8 +127,10 @@ class IsoMedia:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._makers_pool.shutdown(cancel_futures=True)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # Nobody waits for the download of a base ISO whose command a signal ends.
+        is_interrupted = kind is not None and not issubclass(kind, Exception)
+        self._makers_pool.shutdown(wait=not is_interrupted, cancel_futures=True)
         for maker in self._makers:
             maker.close()
 

@@ -302,7 +302,8 @@ class _Handler(BaseHTTPRequestHandler):
         self.end_headers()
         if with_body:
             send = self._send_encrypted if self.over_tls else self._send
-            sending, gone = self.server.connections.sending(self), suppress(ConnectionError, TimeoutError, ssl.SSLError)
+            sending = self.server.connections.sending(self)
+            gone = suppress(ConnectionError, TimeoutError, ssl.SSLError)
             with sending, published.iso.base.open("rb") as base, gone:
                 for piece in published.pieces(span):
                     send(base, piece)

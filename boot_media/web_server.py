@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from http import HTTPStatus
 
 from base.bounded_answer import time_limit
-from base.errors import ProvisioningError
+from base.errors import ProvisioningError, word
 from base.http_client import os_error, pool_for
 from boot_media.iso import Iso
 
@@ -29,7 +29,9 @@ class WebServer:
             ProvisioningError: It has none or another one; the message has the command that makes it.
         """
         url = f"{self.url}/{iso.url_path(host)}"
-        fix = f"run `okd-baremetal isos {self.stack} --out <directory>`, and upload that directory to {self.url}/"
+        fix = (
+            f"run `okd-baremetal isos {word(self.stack)} --out <directory>`, and upload that directory to {self.url}/"
+        )
         try:
             status, length = _head(url)
         except OSError as error:

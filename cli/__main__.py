@@ -4,14 +4,22 @@ This module is the table of contents: each command with its one-line help. A com
 function stand in its module. Only `fleet worker` changes machines.
 """
 
-import os
 import signal
+
+if __name__ == "__main__":
+    # Ctrl-C ends the imports without a traceback. tools/okd-baremetal blocks it before, while Python starts.
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+import os
 import sys
 from collections.abc import Mapping
 from typing import NoReturn, Union
 
 from cli.shared.command import CommandParser
 from cli.shared.command_line import run
+from cli.shared.interrupts import unwinding
 from cli.shared.version import Version
 
 Commands = Mapping[str, tuple[Union[str, "Commands"], str]]
@@ -124,4 +132,6 @@ def _add(parser: CommandParser, commands: Commands) -> None:
 
 if __name__ == "__main__":
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `… | head` ends it as it ends any other program
-    end(main())
+    with unwinding():
+        code = main()
+    end(code)

@@ -21,7 +21,7 @@ from temporalio.converter import ActivitySerializationContext, DataConverter
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
 from fleet.approvers import Approver, Subject
 from fleet.codec import ONE_KEY
 from fleet.messages import Rollout, Status
@@ -152,7 +152,9 @@ async def approve(client: Client, cluster: str, digest: str, by: str, approver: 
     try:
         await _handle(client, cluster).execute_update(ClusterWorkflow.approve, approval)
     except WorkflowUpdateFailedError as error:
-        raise ConfigError(Fault(cluster, str(error.cause), f"run `okd-baremetal fleet status {cluster}`")) from None
+        raise ConfigError(
+            Fault(cluster, str(error.cause), f"run `okd-baremetal fleet status {word(cluster)}`")
+        ) from None
     return phase
 
 

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from cryptography import x509
 
 Certificates = tuple["x509.Certificate", ...]
-_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----\n?", re.DOTALL)
+_BLOCK = re.compile(
+    r"-----BEGIN CERTIFICATE-----(?:[^-]++|-(?!----(?:BEGIN|END) CERTIFICATE-----))++-----END CERTIFICATE-----\n?"
+)
 
 
 def certificates_of(pem: bytes) -> Certificates:

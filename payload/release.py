@@ -10,8 +10,8 @@ from payload.reading import stored_file
 
 VERSION_FILE = "/opt/openshift/openshift/openshift-install-manifests.yaml"
 """A ConfigMap with the version of openshift-install (openshift/installer pkg/asset/openshiftinstall)."""
-_VERSION = re.compile(rb"^\s*version: *[\"']?(v?\d+\.\d+[.\w+-]*)", re.MULTILINE)
-_TAG = re.compile(rb"release[\w./-]*:(\d+\.\d+[.\w-]*)")
+_VERSION = re.compile(rb"^[^\S\n]*+version: *+[\"']?(v?\d+\.\d+[.\w+-]*)", re.MULTILINE)
+_TAG = re.compile(rb"release[\w./-]{0,255}+:(\d+\.\d+[.\w-]*)")
 _KNOWN = range(4, 10)
 """The major versions of OpenShift; a build without a version has that of its git tag, for example 1.4."""
 

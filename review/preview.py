@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_origin
 
-from base.errors import ConfigError, Fault
+from base.backend import without_login
+from base.errors import ConfigError, Fault, one_line
 from base.spec import SECRET_OUTPUT, Outs, Spec, marked, secret_inputs, state_names
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec
@@ -147,7 +148,7 @@ def read_preview(text: str, where: str) -> Preview:
 def failures(text: str) -> list[str]:
     """Return the errors of a preview that failed, a line each."""
     diagnostics = _loaded(text).get("diagnostics") or ()
-    errors = [each["message"] for each in diagnostics if each.get("severity") == "error"]
+    errors = [without_login(each["message"]) for each in diagnostics if each.get("severity") == "error"]
     return [line for message in errors for line in _lines(message)]
 
 
@@ -158,7 +159,7 @@ def _lines(message: str) -> list[str]:
         what = "it would be deleted, but its cluster is in production and not destroyable"
         fix = "undo the change that removes it; if it is to go, set destroyable to true in an update before"
         return [str(Fault(f"{kind.rpartition(':')[2]} {name}", what, f"{fix} (docs/how-to/day-two.md)"))]
-    return [ERROR.sub("", line) for line in message.splitlines() if line.strip()]
+    return [one_line(ERROR.sub("", line)) for line in message.splitlines() if line.strip()]
 
 
 def _loaded(text: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from temporalio.client import Client
 
-from base.errors import ConfigError, Fault, one_line
+from base.errors import ConfigError, Fault, one_line, word
 from base.git import run_git
 from cli.fleet.check import add_fleet_file, check_clusters
 from cli.shared.command import Command
@@ -254,12 +254,14 @@ def _detail(cluster: str, detail: desk.ClusterDetail) -> list[str]:
     lines += [f"  {given.phase} was approved by {given.by} as {given.digest}" for given in status.approvals]
     if status.problem:
         lines += [f"  problem: {line}" for line in status.problem.splitlines()]
-        lines.append(f"  Fix it, then run: okd-baremetal fleet retry {cluster}")
+        lines.append(f"  Fix it, then run: okd-baremetal fleet retry {word(cluster)}")
     if status.refusal:
         lines.append(f"  the site did not begin: {status.refusal}")
     if status.preview and status.step.endswith(APPROVAL):
         lines += [f"  {sentence}" for sentence in status.preview.sentences]
-        lines.append(f"  To approve it, run: okd-baremetal fleet approve {cluster} {status.preview.digest}")
+        lines.append(
+            f"  To approve it, run: okd-baremetal fleet approve {word(cluster)} {word(status.preview.digest)}"
+        )
     return lines
 
 

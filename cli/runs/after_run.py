@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from base import log as run_log
-from base.errors import ConfigError
+from base.errors import ConfigError, word
 from base.log_entries import Action, Event, entries_of
 from base.log_file import begun_at
 from cli.runs import report
@@ -116,7 +116,7 @@ def _next(command: str, result: str, stack: str, phase: Phase) -> str:
         is_first = (command, phase) == ("up", Phase.BOOTSTRAP)
         return "`pulumi config set phase production`, then `pulumi up`" if is_first else ""
     cancels = ", `pulumi cancel`" if result == KILLED else ""
-    return f"`okd-baremetal log {stack}`{cancels}, then `pulumi up`"
+    return f"`okd-baremetal log {word(stack)}`{cancels}, then `pulumi up`"
 
 
 if __name__ == "__main__":

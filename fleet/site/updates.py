@@ -23,7 +23,8 @@ from pulumi.automation import (
 )
 from pulumi.automation.errors import CommandError, ConcurrentUpdateError
 
-from base.errors import ConfigError, OkdBaremetalError, one_line
+from base.backend import without_login
+from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
 from base.files import write_private
 from fleet.messages import Checked, Done, Preview, Step
 from fleet.site.guard import GuardedPulumi
@@ -50,7 +51,12 @@ class ChangedError(OkdBaremetalError):
 
 
 class StoppedError(OkdBaremetalError):
-    """An update failed, and only a person can fix the cause."""
+    """An update failed, and only a person can fix the cause, of which there is a line or several."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(lines[0])
+        self.faults = tuple(Fault("", line) for line in lines)
+        self.args = ("\n".join(map(str, self.faults)),)
 
 
 @dataclass
@@ -92,7 +98,7 @@ class Update:
             check=False,
         )
         if done.returncode:
-            raise StoppedError("\n".join(_bounded(done.stderr.splitlines())))
+            raise StoppedError(*_bounded(done.stderr.splitlines()))
         return Checked(list(_phases_before(self._resources())))
 
     def preview(self) -> Preview:
@@ -190,7 +196,7 @@ class Update:
             raise
         except CommandError as error:
             if self._errors:
-                raise StoppedError("\n".join(_bounded(self._errors))) from None
+                raise StoppedError(*_bounded(self._errors)) from None
             raise EngineError(_last_line(error)) from None
         return {OpType(operation).value: count for operation, count in (done.summary.resource_changes or {}).items()}
 
@@ -243,7 +249,7 @@ def _preview_of(printed: str) -> Preview:
     try:
         preview = previews.read_preview(printed, "pulumi preview")
     except ConfigError as error:
-        raise StoppedError(str(error)) from None
+        raise StoppedError(*map(str, error.faults)) from None
     return Preview(preview.digest, [sentence.text for sentence in verdict(preview)])
 
 
@@ -257,13 +263,13 @@ def _engine_errors() -> Iterator[None]:
 
 
 def _plain(text: str) -> str:
-    """Return a message of the engine without its colours, as one line."""
-    return one_line(re.sub("<{%[^%]*%}>", "", text).strip())
+    """Return a message of the engine without its colours and without the backend's login, as one line."""
+    return one_line(without_login(re.sub("<{%[^%]*%}>", "", text).strip()))
 
 
 def _bounded(lines: list[str]) -> list[str]:
     more = len(lines) - ERROR_LINES
-    return [one_line(line) for line in lines[:ERROR_LINES]] + ([f"and {more} more lines"] if more > 0 else [])
+    return lines[:ERROR_LINES] + ([f"and {more} more lines"] if more > 0 else [])
 
 
 def _last_line(error: CommandError) -> str:

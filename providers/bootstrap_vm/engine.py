@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from base.clock import Clock
-from base.errors import Fault, HypervisorError
+from base.errors import Fault, HypervisorError, word
 from base.progress import Progress, Report
 from base.shown import few
 from providers.bootstrap_vm.model import BootstrapVmSpec
@@ -104,7 +104,7 @@ class BootstrapVmEngine:
         domain = self.hypervisor.find(vm.name)
         if domain and domain.owner != vm.owner:
             what = f"a domain of this name belongs to {domain.owner or 'somebody else'}, wanted {vm.owner}"
-            commands = f"`virsh destroy {vm.name}; virsh undefine {vm.name}`"
+            commands = f"`virsh destroy {word(vm.name)}; virsh undefine {word(vm.name)}`"
             fix = f"give one of the two clusters another metadata.name; if that one is no more, {commands}"
             raise HypervisorError(what, where=vm.name, fix=fix)
         return domain
@@ -122,7 +122,7 @@ class BootstrapVmEngine:
                 where = f"base volume {vm.base_volume} of pool {vm.pool}"
                 fix = "correct bootstrap.base_sha256, or name another volume in bootstrap.base_volume"
                 if vm.pool_path is not None:
-                    fix = f"`pulumi up --replace '**::{vm.base_volume}'`, which uploads it again"
+                    fix = f"`pulumi up --replace {word(f'**::{vm.base_volume}')}`, which uploads it again"
                 raise HypervisorError(f"sha256 is {digest}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path
 

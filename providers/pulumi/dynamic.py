@@ -1,5 +1,6 @@
 """The base of all resources and providers: typed inputs, no state in the process, one line per error."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -51,6 +52,8 @@ class Provider(ResourceProvider, Generic[S, O]):
 
     def configure(self, _req: ConfigureRequest) -> None:
         """Set the process up; Pulumi calls this once in each provider process, before all else."""
+        # Of the cache, the reports and all else that this process and its children make, others write nothing.
+        os.umask(os.umask(0o022) | 0o022)
         workers.widen()
         SYSTEM_CLOCK.engine = plugin.engine_address(sys.argv)
 

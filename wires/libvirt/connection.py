@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import logging
 import re
-import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,7 +13,7 @@ from xml.etree import ElementTree
 import libvirt
 
 from assets.contract import CHANNEL
-from base.errors import HypervisorError
+from base.errors import HypervisorError, word
 from wires.libvirt import xml
 from wires.libvirt.hypervisor import NO_ACCESS, Domain, DomainSpec
 from wires.libvirt.xml import OWNER
@@ -244,7 +243,7 @@ def _message(error: libvirt.libvirtError) -> str:
 def _fix_of(error: libvirt.libvirtError, uri: str, what: str) -> str:
     text = _message(error)
     if inactive := INACTIVE.search(text):
-        return f"`virsh -c {shlex.quote(uri)} net-start {inactive[1]}`"
+        return f"`virsh -c {word(uri)} net-start {word(inactive[1])}`"
     if "bridge" in text.lower() or "Cannot get interface" in text:
         return "make the bridge that platform.baremetal.externalBridge names, and set it up"
     if CHANNEL in what:
