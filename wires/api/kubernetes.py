@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from assets.contract import API_PORT
 from base.memory import in_memory, path_of
+from base.writes import Write, make
 from payload.kubeconfig import Kubeconfig
 from wires.api.https import get, pool_at, send
 from wires.api.resources import R
@@ -18,6 +19,12 @@ TIMEOUT_S = 3
 """Limit of each step: connect, handshake, answer."""
 
 MERGE = "application/merge-patch+json"
+
+
+def to_api(server_name: str, path: str) -> Write:
+    """Return the write of a change of one resource, or of its subresource, whose own name nobody can plan."""
+    *_, kind, _name, part = path.rsplit("/", 3)
+    return Write(f"API {server_name}", f"change {part} of one of {kind}")
 
 
 @dataclass(frozen=True)
@@ -60,6 +67,7 @@ class KubeApi:
         Raises:
             OSError: The connection or TLS failed, no answer came in time, or the API refused.
         """
+        make(to_api(self.server_name, path))
         pool = pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S)
         status, _ = send(pool, "PATCH", path, json.dumps(change).encode(), MERGE)
         if status != HTTPStatus.OK:
