@@ -39,7 +39,6 @@ PROTECTED = re.compile(
     r'resource "(?P<urn>[^"]+)"\s+(cannot be deleted\s+because it is|as it is currently marked for) protect'
 )
 """The engine's refusal to delete or replace a protected resource, from its step.go and step_generator.go (v3.259)."""
-DIGEST_CHARACTERS = 16
 PREFIX = "okd-baremetal:"
 FIX = "save it with `pulumi preview --json > FILE`, of this program's stack"
 
@@ -114,9 +113,9 @@ class Preview:
 
     @property
     def digest(self) -> str:
-        """A name of all that the update does; another update has another one. What is secret is not in it."""
+        """SHA-256 of all steps; another update has another one. What is secret is not in it."""
         steps = [asdict(step) | {"outs": {}} for step in self.steps]
-        return hashlib.sha256(json.dumps(steps, sort_keys=True).encode()).hexdigest()[:DIGEST_CHARACTERS]
+        return hashlib.sha256(json.dumps(steps, sort_keys=True).encode()).hexdigest()
 
 
 def read_preview(text: str, where: str) -> Preview:

@@ -22,7 +22,7 @@ from pulumi.dynamic import (
 )
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from base import log, writes
+from base import log, write_guard
 from base.clock import SYSTEM_CLOCK
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.log_entries import Action
@@ -170,7 +170,7 @@ class Provider(ResourceProvider, Generic[S, O]):
 
 
 def _begun(run: Path) -> None:
-    writes.name_plan()
+    write_guard.name_plan()
     run_follower.start(run)
 
 

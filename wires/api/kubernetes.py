@@ -10,21 +10,16 @@ from pydantic import ValidationError
 
 from assets.contract import API_PORT
 from base.memory import in_memory, path_of
-from base.writes import Write, make
+from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
 from wires.api.https import get, pool_at, send
 from wires.api.resources import R
+from wires.api.writes import to_api
 
 TIMEOUT_S = 3
 """Limit of each step: connect, handshake, answer."""
 
 MERGE = "application/merge-patch+json"
-
-
-def to_api(server_name: str, path: str) -> Write:
-    """Return the write of a change of one resource, or of its subresource, whose own name nobody can plan."""
-    *_, kind, _name, part = path.rsplit("/", 3)
-    return Write(f"API {server_name}", f"change {part} of one of {kind}")
 
 
 @dataclass(frozen=True)

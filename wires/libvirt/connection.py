@@ -15,7 +15,7 @@ import libvirt
 
 from assets.contract import CHANNEL
 from base.errors import HypervisorError
-from base.writes import make
+from base.write_guard import make
 from wires.libvirt import writes, xml
 from wires.libvirt.hypervisor import NO_ACCESS, Domain, DomainSpec
 from wires.libvirt.xml import OWNER

@@ -12,10 +12,12 @@ from base.clock import Clock
 from base.progress import Say
 from base.spec import Model
 from providers.host_provisioning.joining.certificates import (
+    APPROVAL,
     APPROVED_HERE,
     BOOTSTRAPPER,
     CLIENT,
     NODE,
+    REQUESTS,
     SERVING,
     Content,
     Request,
@@ -26,8 +28,6 @@ from providers.host_provisioning.joining.certificates import (
 from providers.host_provisioning.model import Approval
 from wires.api.resources import KubernetesWriter, Metadata, Status
 
-REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-APPROVAL = REQUESTS + "/{}/approval"
 NODE_LIST = "/api/v1/nodes"
 POLL_S = 2.0
 """Seconds for which all servers share one poll of the API."""

@@ -27,7 +27,8 @@ from urllib3.exceptions import ProtocolError
 from urllib3.util import SKIP_HEADER
 
 from base.errors import UnplannedWriteError
-from base.writes import Write, make
+from base.write_guard import make
+from base.writes import Write
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
@@ -98,9 +99,9 @@ class BmcConnector(Connector):  # type: ignore[misc]
         """End the session, and close the connection."""
         if self._token_path:
             # If this fails, the BMC ends the session when it expires. The work is done either way.
-            with suppress(sushy.exceptions.SushyError), self.adapter.patience(self._connect_timeout):
-                with self.adapter.writing():
-                    self._once("DELETE", self._token_path)
+            adapter = self.adapter
+            with suppress(sushy.exceptions.SushyError), adapter.patience(self._connect_timeout), adapter.writing():
+                self._once("DELETE", self._token_path)
             self._token_path = ""
         super().close()
 
@@ -206,7 +207,7 @@ class BmcAdapter(HTTPAdapter):
         self._bare = False
         """Whether requests have only the headers without which none is understood."""
         self._writes: tuple[Write, ...] | None = None
-        """What a request other than GET writes now: nothing, if it is about the session. None: it may not be sent."""
+        """What a request other than GET writes now: nothing, if it logs in or out. None: it may not be sent."""
         self.only_read = True
         """Whether the last request was a GET."""
         self.retry_after_s = 0.0
@@ -226,7 +227,7 @@ class BmcAdapter(HTTPAdapter):
 
     @contextmanager
     def writing(self, *writes: Write) -> Iterator[None]:
-        """Let requests other than GET be sent in the block: they make these writes; if none, they are about the session."""
+        """Let requests other than GET be sent in the block, as these writes. Without any, they log in or out."""
         before, self._writes = self._writes, writes
         try:
             yield

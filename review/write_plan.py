@@ -1,0 +1,81 @@
+"""The write plan of a preview: every write that its update may make, by resource. Its digest is what is approved."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Self
+
+from base.spec import Outs, Spec
+from base.writes import Write
+from providers.bmc_host import writes as bmc_host
+from providers.bmc_host.model import BmcHostOuts, BmcHostSpec
+from providers.bootstrap_vm import writes as bootstrap_vm
+from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
+from providers.host_provisioning import writes as host_provisioning
+from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
+from providers.vip_handoff import writes as vip_handoff
+from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
+from review.hosts import exchanged
+from review.preview import Change, Preview, Step
+from review.verdict import OWN
+
+Planned = Callable[[Any, Any, Any], Iterator[Write]]
+"""Yields what a change may write, from old inputs, old outputs and new inputs: `planned` beside a provider."""
+
+
+@dataclass(frozen=True)
+class WritePlan:
+    """A write plan."""
+
+    text: str
+    """Content of its file, byte for byte: JSON in one form only."""
+
+    @classmethod
+    def of(cls, preview: Preview) -> Self:
+        """Return the write plan of a preview.
+
+        Raises:
+            ValidationError: The preview was made by another release, whose inputs differ.
+        """
+        writes = {resource: sorted({*map(str, allowed)}) for resource, allowed in _writes(preview)}
+        some = {resource: allowed for resource, allowed in writes.items() if allowed}
+        return cls(json.dumps({"steps": preview.digest, "writes": some}, indent=2, sort_keys=True) + "\n")
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the file, which also covers everything else that the preview shows."""
+        return hashlib.sha256(self.text.encode()).hexdigest()
+
+
+def _writes(preview: Preview) -> Iterator[tuple[str, list[Write]]]:
+    for kind, outs, planned in _tables(preview):
+        for change in preview.of(kind):
+            yield _resource(change.step), [*_of_change(change, outs, planned)]
+    for step in preview.steps:
+        if step.kind not in OWN:  # pulumi-libvirt's: they are listed, but leave no line in the log
+            yield _resource(step), [Write(f"{step.kind} {step.name}", step.operation)]
+
+
+def _tables(preview: Preview) -> Iterator[tuple[type[Spec], type[Outs], Planned]]:
+    yield BmcHostSpec, BmcHostOuts, bmc_host.planned
+    yield BootstrapVmSpec, BootstrapVmOuts, bootstrap_vm.planned
+    yield VipHandoffSpec, VipHandoffOuts, vip_handoff.planned
+    installed = partial(host_provisioning.planned, other_machines=exchanged(preview))
+    yield HostProvisioningSpec, HostProvisioningOuts, installed
+
+
+def _of_change(change: Change[Any], outs: type[Outs], planned: Planned) -> Iterator[Write]:
+    if change.operation == "update":
+        yield from planned(change.old, change.recorded(outs), change.spec)
+        return
+    if change.operation in ("delete", "replace"):
+        yield from planned(change.old, change.recorded(outs), None)
+    if change.operation in ("create", "replace"):
+        yield from planned(None, outs(), change.spec)
+
+
+def _resource(step: Step) -> str:
+    """Return the name of a step's resource in the log of a run."""
+    return f"{step.kind}::{step.name}"
