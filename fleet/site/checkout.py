@@ -36,6 +36,10 @@ class Clone:
         """Return the path of the note of a cluster's latest update."""
         return self._folder / f"{cluster}.json"
 
+    def write_plan(self, cluster: str) -> Path:
+        """Return the path of the write plan of a cluster's latest update that was approved."""
+        return self._folder / f"{cluster}.plan"
+
     def checkout(self, cluster: str, commit: str) -> Path:
         """Return a cluster's folder, with the commit and what only the site has: program, payload.
 

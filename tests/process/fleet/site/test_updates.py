@@ -1,13 +1,15 @@
 """One step of one cluster. Pulumi's CLI is a stand-in; its Automation API, the guard and git are real."""
 
+import hashlib
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from base.write_guard import PLAN_VARIABLE
 from cluster.plan import ClusterPlan
 from fleet.messages import Step
 from fleet.site.checkout import Clone
@@ -180,6 +182,38 @@ def test_an_update_that_would_do_something_else_does_not_begin(site: Site, pulum
     with pytest.raises(ChangedError, match=f"^the preview is {now} now, and {digest} was approved$"):
         site.update(digest).up()
     assert "up" not in pulumi.calls()
+
+
+def test_an_approved_update_runs_under_its_write_plan_also_after_a_death(site: Site, pulumi: FakePulumi) -> None:
+    """Issue 43: an approval binds."""
+    bound = site.root / "bound"
+    pulumi.previews(changed(SLOWER))
+    digest = site.update().preview().digest
+    pulumi.updates(code=255)
+    pulumi.does("while-up", f'echo "${PLAN_VARIABLE}" >>{bound}')
+    with pytest.raises(EngineError):
+        site.update(digest).up()
+    pulumi.previews(changed(SLOWEST))
+    pulumi.updates()
+    site.update(digest).up()
+    plan = site.clone.write_plan(STACK)
+    assert bound.read_text() == f"{plan}\n{plan}\n"
+    assert hashlib.sha256(plan.read_bytes()).hexdigest() == digest
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda plan: plan.write_text("{}")], ids=["gone", "another"])
+def test_an_update_does_not_go_on_without_its_write_plan(
+    site: Site, pulumi: FakePulumi, damage: Callable[[Path], object]
+) -> None:
+    pulumi.previews(changed(SLOWER))
+    digest = site.update().preview().digest
+    pulumi.updates(code=255)
+    with pytest.raises(EngineError):
+        site.update(digest).up()
+    damage(site.clone.write_plan(STACK))
+    pulumi.previews(changed(SLOWEST))
+    with pytest.raises(ChangedError):
+        site.update(digest).up()
 
 
 def test_without_a_gate_no_preview_is_asked_for(site: Site, pulumi: FakePulumi) -> None:
