@@ -39,9 +39,11 @@ class WritePlan:
         Raises:
             ValidationError: The preview was made by another release, whose inputs differ.
         """
-        writes = {resource: sorted({*map(str, allowed)}) for resource, allowed in _writes(preview)}
-        some = {resource: allowed for resource, allowed in writes.items() if allowed}
-        return cls(json.dumps({"steps": preview.digest, "writes": some}, indent=2, sort_keys=True) + "\n")
+        by_resource: dict[str, set[str]] = {}  # a spare that becomes a server is two resources of one name
+        for resource, write in _writes(preview):
+            by_resource.setdefault(resource, set()).add(str(write))
+        writes = {resource: sorted(allowed) for resource, allowed in by_resource.items()}
+        return cls(json.dumps({"steps": preview.digest, "writes": writes}, indent=2, sort_keys=True) + "\n")
 
     @property
     def digest(self) -> str:
@@ -49,13 +51,13 @@ class WritePlan:
         return hashlib.sha256(self.text.encode()).hexdigest()
 
 
-def _writes(preview: Preview) -> Iterator[tuple[str, list[Write]]]:
+def _writes(preview: Preview) -> Iterator[tuple[str, Write]]:
     for kind, outs, planned in _tables(preview):
         for change in preview.of(kind):
-            yield _resource(change.step), [*_of_change(change, outs, planned)]
+            yield from ((_resource(change.step), write) for write in _of_change(change, outs, planned))
     for step in preview.steps:
         if step.kind not in OWN:  # pulumi-libvirt's: they are listed, but leave no line in the log
-            yield _resource(step), [Write(f"{step.kind} {step.name}", step.operation)]
+            yield _resource(step), Write(f"{step.kind} {step.name}", step.operation)
 
 
 def _tables(preview: Preview) -> Iterator[tuple[type[Spec], type[Outs], Planned]]:

@@ -105,7 +105,8 @@ def _run(fleet: Fleet, folder: Path, writes: int) -> None:
 
 
 def _urn(kind: str, name: str) -> str:
-    return preview_steps.step_of("create", kind, name, None, {})["urn"]
+    urn: str = preview_steps.step_of("create", kind, name, None, {})["urn"]
+    return urn
 
 
 if __name__ == "__main__":
