@@ -59,7 +59,7 @@ def writes(log: Path) -> list[str]:
     return [line["text"] for line in lines(log) if line["event"] == "write"]
 
 
-def test_runs_killed_at_each_of_their_writes_wrote_only_what_was_approved(runs: Path) -> None:
+def test_runs_killed_at_each_write_wrote_only_what_was_approved(runs: Path) -> None:
     done, made = verified(runs), [writes(log) for log in logs(runs)]
     assert (done.returncode, done.stderr) == (0, "")
     assert [len(each) for each in made] == [*range(1, len(made)), len(made[-1])]
@@ -146,7 +146,7 @@ def test_a_line_that_a_kill_cut_short_is_accepted_only_at_the_end(runs: Path, tm
     assert (done.returncode, done.stderr) == (4, f"{log}:1: it cannot be read, so what was written is unknown\n")
 
 
-def test_a_run_without_a_plan_is_verified_too_and_said_to_be_unbound(runs: Path, tmp_path: Path) -> None:
+def test_a_run_without_a_plan_is_verified_and_said_to_be_unbound(runs: Path, tmp_path: Path) -> None:
     unbound = edited(runs, tmp_path, lambda log: as_text([line for line in log if line["event"] != "plan"]))
     done = verified(unbound)
     assert done.returncode == 0

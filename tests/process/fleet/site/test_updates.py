@@ -184,7 +184,7 @@ def test_an_update_that_would_do_something_else_does_not_begin(site: Site, pulum
     assert "up" not in pulumi.calls()
 
 
-def test_an_approved_update_runs_under_its_write_plan_also_after_a_death(site: Site, pulumi: FakePulumi) -> None:
+def test_an_approved_update_is_bound_to_its_plan_also_after_a_death(site: Site, pulumi: FakePulumi) -> None:
     """Issue 43: an approval binds."""
     bound = site.root / "bound"
     pulumi.previews(changed(SLOWER))
