@@ -52,7 +52,7 @@ class WritePlan:
 
 
 def _writes(preview: Preview) -> Iterator[tuple[str, Write]]:
-    for kind, outs, planned in _tables(preview):
+    for kind, outs, planned in tables(preview):
         for change in preview.of(kind):
             yield from ((_resource(change.step), write) for write in _of_change(change, outs, planned))
     for step in preview.steps:
@@ -60,7 +60,8 @@ def _writes(preview: Preview) -> Iterator[tuple[str, Write]]:
             yield _resource(step), Write(f"{step.kind} {step.name}", step.operation)
 
 
-def _tables(preview: Preview) -> Iterator[tuple[type[Spec], type[Outs], Planned]]:
+def tables(preview: Preview) -> Iterator[tuple[type[Spec], type[Outs], Planned]]:
+    """Yield inputs, outputs and table of each resource that writes to machines."""
     yield BmcHostSpec, BmcHostOuts, bmc_host.planned
     yield BootstrapVmSpec, BootstrapVmOuts, bootstrap_vm.planned
     yield VipHandoffSpec, VipHandoffOuts, vip_handoff.planned

@@ -137,7 +137,7 @@ def _changes(wire: str, text: str) -> str:
 
 def _part_of(write: str) -> str:
     """Return the target of a write as `_changes` names it: a BMC without the path of its system."""
-    target = write.rsplit(": ", 1)[0]
+    target = write.partition(": ")[0]
     kind, _, name = target.partition(" ")
     return f"{kind} {'/'.join(name.split('/')[:3])}" if kind == "BMC" else target
 

@@ -144,7 +144,8 @@ class Update:
             ChangedError: Its preview is not what was approved.
         """
         file = self.clone.write_plan(self.step.cluster)
-        if not (is_begun and file.exists() and WritePlan(file.read_text()).digest == self.step.digest):
+        begun_with = WritePlan(file.read_text(errors="replace")) if is_begun and file.exists() else None
+        if begun_with is None or begun_with.digest != self.step.digest:
             plan = WritePlan.of(self._previewed(stack))
             if plan.digest != self.step.digest:
                 raise ChangedError(f"the preview is {plan.digest} now, and {self.step.digest} was approved")
