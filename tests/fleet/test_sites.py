@@ -107,7 +107,7 @@ def test_another_worker_goes_on_with_the_update_of_one_that_was_killed(sites: Si
         assert verified.stdout.count("; bound to this plan\n") == len(logs) == 2
         assert hashlib.sha256(plan.read_bytes()).hexdigest() in sites.command("status", "worker")
         *_, last = (line for line in logs[-1].read_text().splitlines() if '"event": "write"' in line)
-        logs[-1].write_text(f"{logs[-1].read_text()}{last.replace('master', 'worker')}\n")
+        logs[-1].write_text(f"{logs[-1].read_text()}{last.replace('::control-plane', '::compute')}\n")
         refused = run("verify", *logs, plan)
         assert (refused.returncode, refused.stderr.count("the plan allows no")) == (4, 1)
 
