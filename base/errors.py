@@ -20,6 +20,7 @@ OkdBaremetalError              root: one fault or several
 │   └── HandoffUnsafeError     the API VIP was not released, or was taken back; the bootstrap VM was kept
 ├── IncompleteError            OKD does not report that its installation is complete
 ├── BusyError                  another run works on the same thing
+├── UnplannedWriteError        a write is not in the write plan that was approved; it was not made
 ├── LockError                  the folder of the locks cannot be made, or is not private to this user
 └── EngineGoneError            the Pulumi engine that started this work is gone; it stopped between two steps
 """
@@ -200,6 +201,10 @@ class IncompleteError(OkdBaremetalError):
 
 class BusyError(OkdBaremetalError):
     """Another run works on the same thing."""
+
+
+class UnplannedWriteError(OkdBaremetalError):
+    """A write is not in the write plan that was approved; it was not made."""
 
 
 class LockError(OkdBaremetalError):

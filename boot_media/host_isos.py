@@ -12,7 +12,9 @@ from typing import Protocol, Self
 from assets.ignition import compose
 from base.errors import BootMediaError
 from base.progress import Report
+from base.write_guard import make
 from boot_media.base_image import ISO_URLS
+from boot_media.disk import wipe
 from boot_media.download import ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.netboot import FILES, ROOTFS, host_script, script_name
@@ -141,6 +143,7 @@ class IsoMedia:
             OkdBaremetalError: Base ISO, tool or payload are missing or unusable, or the ISO cannot be served.
         """
         if host not in self._orders:
+            make(wipe(host, self.recipe.hints[host]))
             self._orders[host] = self._makers_pool.submit(self._make, host)
         order = self._orders[host]
         return order.result() if order.done() else None

@@ -84,6 +84,7 @@ COMMANDS: Commands = {
     "rehearse": ("cli.rehearse:COMMAND", "install the twin of a stack on virtual machines"),
     "review": ("cli.review:COMMAND", "print what a preview does to machines, for a pull request"),
     "log": ("cli.runs.log:COMMAND", "print what the newest run of a stack did, step by step"),
+    "verify": ("cli.runs.verify:COMMAND", "check that runs wrote nothing but what was approved, by their logs"),
     "report": ("cli.runs.report:COMMAND", "draw a run of a stack as an HTML page"),
     "gather": ("cli.support.gather:COMMAND", "write an archive without secrets, for a report"),
     "chart": (
@@ -100,7 +101,8 @@ def main(arguments: list[str] | None = None) -> int:
         prog="okd-baremetal",
         description="Make a stack of an install-config, check it, and show what is and what will be.",
         epilog="Exit codes: 0 for success, 2 for wrong inputs or a wrong command, 3 for a valid install-config that "
-        "this release cannot install, 4 for an update that breaks a policy, 1 for a failure of this program.",
+        "this release cannot install, 4 for an update that breaks a policy, or a run that breaks its write plan, "
+        "1 for a failure of this program.",
     )
     parser.add_argument("--version", action=Version, nargs=0, help="print release and commit, and end")
     _add(parser, COMMANDS)

@@ -22,6 +22,7 @@ from review.html import html
 from review.markdown import markdown
 from review.policies import RULES, Facts, check_policies
 from review.preview import Preview, failures, read_preview
+from review.write_plan import WritePlan
 
 RUN = "pulumi preview"
 
@@ -33,6 +34,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", metavar="REVISION", help=what)
     what = "check it against these policies, or against all"
     parser.add_argument("--policy", nargs="*", choices=RULES, metavar="POLICY", help=what)
+    what = "also write the write plan, the file whose SHA-256 is the digest, for `okd-baremetal verify`"
+    parser.add_argument("--write-plan", metavar="FILE", help=what)
     parser.add_argument("--html", action="store_true", help="print one HTML page, however long")
 
 
@@ -56,12 +59,23 @@ def review(options: argparse.Namespace) -> int:
     except (ValidationError, KeyError):
         fix = "preview and review with one release"
         raise ConfigError(Fault(where, "its resources are not those of this release", fix)) from None
+    if options.write_plan:
+        _write(Path(options.write_plan), WritePlan.of(preview))
     _print(options, page)
     return EXIT_POLICY if any(policy.breaches for policy in policies) else EXIT_OK
 
 
 def _print(options: argparse.Namespace, page: Page) -> None:
     print(html(page) if options.html else markdown(page), end="")
+
+
+def _write(file: Path, plan: WritePlan) -> None:
+    try:
+        file.write_text(plan.text)
+    except OSError as error:
+        raise ConfigError(
+            Fault(str(file), f"cannot be written ({error.strerror})", "name a file in a folder that is writable")
+        ) from None
 
 
 def _base(options: argparse.Namespace, preview: Preview) -> Preview | None:

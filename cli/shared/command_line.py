@@ -18,7 +18,7 @@ EXIT_INVALID = 2
 EXIT_NOT_INSTALLABLE = 3
 """An install-config is valid, but this release cannot install it."""
 EXIT_POLICY = 4
-"""An update breaks a policy."""
+"""An update breaks a policy. `verify`, which imports nothing of this program, has the same for a write plan."""
 
 
 def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:

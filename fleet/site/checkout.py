@@ -76,6 +76,10 @@ class Clone:
         """
         return parsed(git(self.root, "show", f"{MAIN}:fleet.yaml"), "fleet.yaml of the main branch")
 
+    def write_plan(self, cluster: str) -> Path:
+        """Return the path of the write plan of a cluster's latest update that was approved."""
+        return self._folder / f"{cluster}.plan"
+
     def checkout(self, cluster: str, commit: str) -> Path:
         """Return a cluster's folder, with the commit and what only the site has: program, payload.
 

@@ -26,6 +26,7 @@ from pulumi.automation.errors import CommandError, ConcurrentUpdateError
 from base.backend import without_login
 from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
 from base.files import write_private
+from base.write_guard import PLAN_VARIABLE
 from fleet.messages import Checked, Done, Preview, Step
 from fleet.site.guard import GuardedPulumi
 from fleet.site.orders import Orders
@@ -34,6 +35,7 @@ from fleet.workflows import PHASES
 from providers.vip_handoff.resource import VipHandoff
 from review import preview as previews
 from review.verdict import verdict
+from review.write_plan import WritePlan
 
 LOCKED_BY = re.compile(r"created by \S+@(?P<host>\S+) \(pid (?P<pid>\d+)\)")
 """How Pulumi's own backends name the process that has a stack's lock."""
@@ -111,22 +113,26 @@ class Update:
             UnreachableError: Git's remote does not answer.
         """
         self.orders.check(self.step)
-        return self._previewed(self._stack())
+        found = self._previewed(self._stack())
+        return Preview(WritePlan.of(found).digest, [sentence.text for sentence in verdict(found)])
 
-    def _previewed(self, stack: Stack) -> Preview:
+    def _previewed(self, stack: Stack) -> previews.Preview:
         try:
             printed = self.pulumi.run(["preview", "--json"], stack.workspace.work_dir, {}).stdout
         except CommandError as error:
             printed = self.pulumi.printed
             if not previews.failures(printed):
                 raise EngineError(_last_line(error)) from None
-        return _preview_of(printed)
+        try:
+            return previews.read_preview(printed, "pulumi preview")
+        except ConfigError as error:
+            raise StoppedError(str(error)) from None
 
     def up(self) -> Done:
         """Do what was approved, or go on with it after a worker's death.
 
         Raises:
-            ChangedError: It would do something else.
+            ChangedError: It would do something else than was approved.
             UnapprovedError: No approval counts.
             StoppedError: A resource failed.
             ConfigError: The site refuses the order.
@@ -136,7 +142,7 @@ class Update:
         note = _Note(self._clone.note(self.step.cluster), asdict(self.step))
         if done := note.done:
             return done
-        stack = self._stack() if note.is_begun else self._approved()
+        stack = self._begun() if note.is_begun else self._approved()
         began = time.monotonic()
         note.write()
         changes, resumed = self._up(stack)
@@ -144,17 +150,37 @@ class Update:
         note.write(done)
         return done
 
+    def _begun(self) -> Stack:
+        """Return the stack of an update that goes on after a worker's death."""
+        stack = self._stack()
+        if self.step.digest:
+            self._bind(stack, is_begun=True)
+        return stack
+
     def _approved(self) -> Stack:
         """Return the stack if its update may begin, and record that it does."""
         fleet = self.orders.check(self.step)
         approver = self.orders.approver_of(self.step, fleet)
         stack = self._stack()
         if self.step.digest:
-            now = self._previewed(stack).digest
-            if now != self.step.digest:
-                raise ChangedError(f"the preview is {now} now, and {self.step.digest} was approved")
+            self._bind(stack, is_begun=False)
         record_start(self._clone.record, self.step, approver, fleet.approvers.get(approver, ""))
         return stack
+
+    def _bind(self, stack: Stack, *, is_begun: bool) -> None:
+        """Let `up` make the writes that were approved, and no other: also where it goes on after a worker's death.
+
+        Raises:
+            ChangedError: Its preview is not what was approved.
+        """
+        file = self._clone.write_plan(self.step.cluster)
+        begun_with = WritePlan(file.read_text(errors="replace")) if is_begun and file.exists() else None
+        if begun_with is None or begun_with.digest != self.step.digest:
+            plan = WritePlan.of(self._previewed(stack))
+            if plan.digest != self.step.digest:
+                raise ChangedError(f"the preview is {plan.digest} now, and {self.step.digest} was approved")
+            write_private(file, plan.text)
+        stack.workspace.env_vars = {PLAN_VARIABLE: str(file.absolute())}
 
     def _resources(self) -> list[dict[str, Any]]:
         with _engine_errors():
@@ -243,14 +269,6 @@ def _phases_before(resources: list[dict[str, Any]]) -> tuple[str, ...]:
         if resource["type"].endswith(f":{VipHandoff.__name__}")
     }
     return PHASES[-1:] if PHASES[-1] in reached else PHASES
-
-
-def _preview_of(printed: str) -> Preview:
-    try:
-        preview = previews.read_preview(printed, "pulumi preview")
-    except ConfigError as error:
-        raise StoppedError(*map(str, error.faults)) from None
-    return Preview(preview.digest, [sentence.text for sentence in verdict(preview)])
 
 
 @contextmanager

@@ -92,7 +92,7 @@ class BootstrapVmEngine:
             raise HypervisorError(what, where=vm.name, fix=fix)
         if domain:
             self._end(vm)
-        for volume in (_disk(vm), _ignition(vm)):
+        for volume in vm.volumes:
             self.hypervisor.delete_volume(vm.pool, volume)
         self.report(Progress("removed, with its volumes"))
 
@@ -134,8 +134,8 @@ class BootstrapVmEngine:
 
     def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:
         self.report(Progress("making its volumes"))
-        disk = self.hypervisor.make_overlay(vm.pool, _disk(vm), base=base, size_gib=vm.disk_gib)
-        ignition = self.hypervisor.make_private(vm.pool, _ignition(vm), config)
+        disk = self.hypervisor.make_overlay(vm.pool, vm.disk_volume, base=base, size_gib=vm.disk_gib)
+        ignition = self.hypervisor.make_private(vm.pool, vm.ignition_volume, config)
         self.hypervisor.define(
             DomainSpec(
                 name=vm.name,
@@ -156,11 +156,3 @@ class BootstrapVmEngine:
 def _cards(vm: BootstrapVmSpec) -> tuple[Card, ...]:
     first, second = Card(vm.mac, vm.bridge, vm.network), vm.provisioning
     return (first, Card(second.mac, second.bridge, second.network)) if second else (first,)
-
-
-def _disk(vm: BootstrapVmSpec) -> str:
-    return f"{vm.name}.qcow2"
-
-
-def _ignition(vm: BootstrapVmSpec) -> str:
-    return f"{vm.name}.ign"

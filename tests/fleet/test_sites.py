@@ -1,6 +1,7 @@
 """Clusters of the fake fleet at two sites, through faults: real server, database, workers and engine."""
 
 import base64
+import hashlib
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
@@ -10,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from fleet.approvers import write_approver
+from fleet.site.checkout import FOLDER
+from testing.command_line import run
 from testing.fakes.fleet.fleet import Pace
 from testing.link import link_to
 from testing.sites.postgres import Postgres
@@ -116,6 +119,16 @@ def test_another_worker_goes_on_with_the_update_of_one_that_was_killed(sites: Si
             return wanted
 
         through_bootstrap(sites, "worker", dies)
+        folder = sites.root("north") / FOLDER
+        logs, plan = sorted((folder / "worker").glob("log/worker/*.jsonl")), folder / "worker.plan"
+        verified = run("verify", *logs, plan)
+        assert (verified.returncode, verified.stderr) == (0, "")
+        assert verified.stdout.count("; bound to this plan\n") == len(logs) == 2
+        assert hashlib.sha256(plan.read_bytes()).hexdigest() in sites.command("status", "worker")
+        *_, last = (line for line in logs[-1].read_text().splitlines() if '"event": "write"' in line)
+        logs[-1].write_text(f"{logs[-1].read_text()}{last.replace('::control-plane', '::compute')}\n")
+        refused = run("verify", *logs, plan)
+        assert (refused.returncode, refused.stderr.count("the plan allows no")) == (4, 1)
 
 
 @pytest.mark.usefixtures("north")

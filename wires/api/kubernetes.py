@@ -10,9 +10,11 @@ from pydantic import ValidationError
 
 from assets.contract import API_PORT
 from base.memory import in_memory, path_of
+from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
 from wires.api.https import get, pool_at, send
 from wires.api.resources import R
+from wires.api.writes import to_api
 
 TIMEOUT_S = 3
 """Limit of connect and of the handshake."""
@@ -62,6 +64,7 @@ class KubeApi:
         Raises:
             OSError: The connection or TLS failed, no answer came in time, or the API refused.
         """
+        make(to_api(self.server_name, path))
         pool = pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S)
         status, _ = send(pool, "PATCH", path, ANSWER_S, json.dumps(change).encode(), MERGE)
         if status != HTTPStatus.OK:

@@ -1,7 +1,7 @@
 """`BmcClient` by sushy. Its exceptions become this program's errors, without secrets."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +13,7 @@ from sushy.resources.system.system import System, SystemCollection
 from base.errors import BmcRefusedError, BmcTransientError
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
+from wires.redfish import writes
 from wires.redfish.bmc import (
     CD,
     HTTP,
@@ -61,7 +62,7 @@ class SushyBmc:
         self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS, *, from_state: bool = False
     ) -> None:
         url = parse_redfish_url(access.address)
-        self._path, self.wanted_mode = url.system_id, access.boot_mode
+        self._address, self._path, self.wanted_mode = access.address, url.system_id, access.boot_mode
         self._boot_method, self._instead = access.boot_method, url.instead
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
@@ -192,21 +193,23 @@ class SushyBmc:
         discs = self._known_discs()
         with self._converted_errors("insert the boot ISO"), self._http.adapter.patience(self._limits.insert_s):
             if discs.enable:
-                self._http.post(discs.enable, data={"RMediaState": "Enable"})
+                with self._writing(writes.ENABLE_MEDIA):
+                    self._http.post(discs.enable, data={"RMediaState": "Enable"})
                 self._forget_paths()
                 raise BmcTransientError("virtual media is being switched on", where=self.url, undone=True)
-            discs.insert(url, certificate)
+            with self._writing(writes.insert(url)):
+                discs.insert(url, certificate)
 
     def trust(self, certificate: str) -> None:
         """See `BmcClient`."""
         discs = self._known_discs()
-        with self._converted_errors("trust the server of the boot ISO"):
+        with self._converted_errors("trust the server of the boot ISO"), self._writing(writes.TRUST):
             discs.trust(certificate)
 
     def eject(self) -> None:
         """Empty all virtual CD drives. Read afterwards: sushy returns normally even if the BMC refuses."""
         discs = self._known_discs()
-        with self._converted_errors("eject the virtual CD"):
+        with self._converted_errors("eject the virtual CD"), self._writing(writes.EJECT):
             discs.eject()
 
     def offers(self, target: str) -> bool:
@@ -220,37 +223,42 @@ class SushyBmc:
         sushy clears the URI of an earlier override if this one has none.
         """
         with self._converted_errors(f"set the boot override to {target}"):
-            system = self._known()
+            system, action = self._known(), writes.override(target, enabled)
             if self._quirks.boots_by_attributes:
                 attributes = self._boot_attributes()
                 if target == CD:
-                    attributes.write(self._http, VIRTUAL_CD_ONCE)
+                    with self._writing(action):
+                        attributes.write(self._http, VIRTUAL_CD_ONCE)
                     return
                 if attributes.choose_virtual_cd:
-                    attributes.write(self._http, NOTHING)
+                    with self._writing(writes.NO_OVERRIDE):
+                        attributes.write(self._http, NOTHING)
             spellings = SPELLINGS.get(target, (target,)) if target else ()
             wanted = tuple(map(sushy.BootSource, spellings[::-1] if self._quirks.usb_cd_first else spellings))
             offered, sent = system.get_allowed_system_boot_source_values(), mode or self.boot_mode
-            self._set_boot(
-                target=self._first(wanted, offered, "boot override") if wanted else None,
-                enabled=sushy.BootSourceOverrideEnabled(enabled),
-                mode=sushy.BootSourceOverrideMode(sent) if sent else None,
-                http_boot_uri=uri or None,
-            )
+            with self._writing(action, *([writes.boot_mode(sent)] if sent else [])):
+                self._set_boot(
+                    target=self._first(wanted, offered, "boot override") if wanted else None,
+                    enabled=sushy.BootSourceOverrideEnabled(enabled),
+                    mode=sushy.BootSourceOverrideMode(sent) if sent else None,
+                    http_boot_uri=uri or None,
+                )
 
     def set_boot_mode(self, mode: str) -> None:
         """Request a boot mode and nothing else, as ironic does, unless the BMC wants the whole Boot."""
-        with self._converted_errors(f"set the boot mode to {mode}"):
+        with self._converted_errors(f"set the boot mode to {mode}"), self._writing(writes.boot_mode(mode)):
             self._set_boot(mode=sushy.BootSourceOverrideMode(mode))
 
     def set_secure_boot(self, *, enabled: bool) -> None:
         """Request that Secure Boot be on or off from the next boot."""
-        with self._converted_errors(f"switch Secure Boot {'on' if enabled else 'off'}"):
+        action = writes.secure_boot(enabled=enabled)
+        with self._converted_errors(f"switch {action}"), self._writing(action):
             self._known().secure_boot.set_enabled(enabled)
 
     def request_power(self, want: Power) -> None:
         """Request On, or Off without a shutdown of the operating system."""
-        with self._converted_errors(f"switch power {want.value}"):
+        action = writes.power(want)
+        with self._converted_errors(f"switch {action}"), self._writing(action):
             system = self._known()
             system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
 
@@ -285,6 +293,10 @@ class SushyBmc:
             if self._quirks.unsupported:
                 raise BmcRefusedError(self._quirks.unsupported, where=self.url)
             return self._seen
+
+    def _writing(self, *actions: str) -> AbstractContextManager[None]:
+        """Name what the requests of the block write to the system."""
+        return self._http.adapter.writing(*(writes.to_bmc(self._address, action) for action in actions))
 
     def _known_discs(self) -> DiscDrives:
         """Return the drives as last read."""

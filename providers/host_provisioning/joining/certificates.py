@@ -17,6 +17,8 @@ from base.spec import Model
 if TYPE_CHECKING:
     from cryptography import x509
 
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+APPROVAL = REQUESTS + "/{}/approval"
 CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING = "kubernetes.io/kubelet-serving"
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"

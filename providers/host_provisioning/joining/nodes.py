@@ -14,10 +14,12 @@ from base.progress import Say
 from base.shown import short
 from base.spec import Model
 from providers.host_provisioning.joining.certificates import (
+    APPROVAL,
     APPROVED_HERE,
     BOOTSTRAPPER,
     CLIENT,
     NODE,
+    REQUESTS,
     SERVING,
     Content,
     Request,
@@ -28,8 +30,6 @@ from providers.host_provisioning.joining.certificates import (
 from providers.host_provisioning.model import Approval
 from wires.api.resources import KubernetesWriter, Metadata, Status
 
-REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-APPROVAL = REQUESTS + "/{}/approval"
 NODE_LIST = "/api/v1/nodes"
 MOST_WARNINGS, LONGEST_WARNING = 20, 1000
 POLL_S = 2.0

@@ -25,6 +25,9 @@ from urllib3.util import SKIP_HEADER
 
 from base.bounded_answer import joined, time_limit
 from base.bounded_pools import POOLS
+from base.errors import UnplannedWriteError
+from base.write_guard import make
+from base.writes import Write
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
@@ -95,7 +98,8 @@ class BmcConnector(Connector):  # type: ignore[misc]
         """End the session, and close the connection."""
         if self._token_path:
             # If this fails, the BMC ends the session when it expires. The work is done either way.
-            with suppress(sushy.exceptions.SushyError), self.adapter.patience(self._connect_timeout):
+            adapter = self.adapter
+            with suppress(sushy.exceptions.SushyError), adapter.patience(self._connect_timeout), adapter.writing():
                 self._once("DELETE", self._token_path)
             self._token_path = ""
         super().close()
@@ -169,7 +173,8 @@ class BmcConnector(Connector):  # type: ignore[misc]
 
     def _log_in(self) -> None:
         self._session.headers.pop(TOKEN, None)
-        answer = self._once("POST", SESSIONS, data=self._login and self._login())
+        with self.adapter.writing():
+            answer = self._once("POST", SESSIONS, data=self._login and self._login())
         if TOKEN not in answer.headers:
             raise sushy.exceptions.MissingXAuthToken("POST", SESSIONS, answer)
         self._token_path = answer.headers.get("Location", "")
@@ -200,6 +205,8 @@ class BmcAdapter(HTTPAdapter):
         """Seconds that the last request had for its answer."""
         self._bare = False
         """Whether requests have only the headers without which none is understood."""
+        self._writes: tuple[Write, ...] | None = None
+        """What a request other than GET writes now: nothing, if it logs in or out. None: it may not be sent."""
         self.only_read = True
         """Whether the last request was a GET."""
         self.retry_after_s = 0.0
@@ -216,6 +223,15 @@ class BmcAdapter(HTTPAdapter):
             yield
         finally:
             self._answer_s = before
+
+    @contextmanager
+    def writing(self, *writes: Write) -> Iterator[None]:
+        """Let requests other than GET be sent in the block, as these writes. Without any, they log in or out."""
+        before, self._writes = self._writes, writes
+        try:
+            yield
+        finally:
+            self._writes = before
 
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
         """Give the TLS context to the pool."""
@@ -241,6 +257,8 @@ class BmcAdapter(HTTPAdapter):
             exchange = partial(self._exchange, request, *args, **kwargs)
             if _log.isEnabledFor(logging.DEBUG):
                 exchange = partial(self._logged, request, exchange)
+            if request.method != "GET":
+                exchange = partial(self._written, request, exchange)
             return self._with_login(request, exchange) if has_login else exchange()
 
     def _with_login(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
@@ -303,6 +321,18 @@ class BmcAdapter(HTTPAdapter):
         response.headers["Location"] = target._replace(scheme="", netloc="").geturl()
         if request.method != "GET" and response.status_code in MOVED:
             response.status_code = HTTPStatus.PERMANENT_REDIRECT
+
+    def _written(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
+        """Write the line of each write that a request makes, then send it.
+
+        Raises:
+            UnplannedWriteError: The run has a write plan without it, or no block of `writing` names it.
+        """
+        if self._writes is None:
+            raise UnplannedWriteError(f"not made: a {request.method} that no write names", where=self._base)
+        for write in self._writes:
+            make(write)
+        return exchange()
 
     def _logged(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
         """Write the request and its answer to the log, without their headers."""

@@ -1,9 +1,10 @@
 """One step of one cluster. Pulumi's CLI is a stand-in; its Automation API, the guard and git are real."""
 
+import hashlib
 import json
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 
 from base.errors import ConfigError
+from base.write_guard import PLAN_VARIABLE
 from cluster.plan import ClusterPlan
 from fleet.site.checkout import FOLDER
 from fleet.site.record import UnapprovedError
@@ -192,6 +194,40 @@ def test_an_update_that_would_do_something_else_does_not_begin(site: Site, pulum
     with pytest.raises(ChangedError, match=f"^the preview is {now} now, and {digest} was approved$"):
         site.update(digest).up()
     assert "up" not in pulumi.calls()
+
+
+def test_an_approved_update_is_bound_to_its_plan_also_after_a_death(site: Site, pulumi: FakePulumi) -> None:
+    """Issue 43: an approval binds."""
+    bound = site.root / "bound"
+    pulumi.previews(changed(SLOWER))
+    digest = site.update().preview().digest
+    pulumi.updates(code=255)
+    pulumi.does("while-up", f'echo "${PLAN_VARIABLE}" >>{bound}')
+    step = site.update(digest).step
+    with pytest.raises(EngineError):
+        Update(site.orders, step).up()
+    pulumi.previews(changed(SLOWEST))
+    pulumi.updates()
+    Update(site.orders, step).up()
+    plan = site.orders.clone.write_plan(STACK)
+    assert bound.read_text() == f"{plan}\n{plan}\n"
+    assert hashlib.sha256(plan.read_bytes()).hexdigest() == digest
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda plan: plan.write_text("{}")], ids=["gone", "another"])
+def test_an_update_does_not_go_on_without_its_write_plan(
+    site: Site, pulumi: FakePulumi, damage: Callable[[Path], object]
+) -> None:
+    pulumi.previews(changed(SLOWER))
+    digest = site.update().preview().digest
+    pulumi.updates(code=255)
+    step = site.update(digest).step
+    with pytest.raises(EngineError):
+        Update(site.orders, step).up()
+    damage(site.orders.clone.write_plan(STACK))
+    pulumi.previews(changed(SLOWEST))
+    with pytest.raises(ChangedError):
+        Update(site.orders, step).up()
 
 
 def test_without_a_gate_no_preview_is_asked_for(ungated: Site, pulumi: FakePulumi) -> None:
