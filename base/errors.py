@@ -25,7 +25,9 @@ OkdBaremetalError              root: one fault or several
 """
 
 import math
+import traceback
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Self
 
 
@@ -58,6 +60,19 @@ class Stricter(Fault):
 def one_line(text: str) -> str:
     """Return the text as one line, with line breaks and terminal escapes spelled out."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
+
+
+MISSHAPEN = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""What Python raises where a document that others wrote has another shape than its reader expects."""
+
+
+def unexpected(error: Exception) -> str:
+    """Return the kind of an error that no reader of this program expects, and the line that raised it.
+
+    Neither its message nor its traceback is shown: both may quote an input.
+    """
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"internal error: {type(error).__name__}: {Path(last.filename).name}:{last.lineno}"
 
 
 class OkdBaremetalError(Exception):

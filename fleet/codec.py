@@ -11,6 +11,7 @@ from temporalio.api.common.v1 import Payload
 from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes, PayloadCodec
 
 from base.errors import ConfigError, Fault
+from base.files import read_file
 
 KEY_FILE = "FLEET_KEY_FILE"
 KEY_BYTES = 32
@@ -72,7 +73,7 @@ def converter() -> DataConverter:
     if not name:
         raise ConfigError(Fault(KEY_FILE, "not set", fix))
     try:
-        key = bytes.fromhex(Path(name).read_text(encoding="ascii"))
+        key = bytes.fromhex(read_file(Path(name)).decode("ascii"))
     except (OSError, ValueError):
         key = b""
     if len(key) != KEY_BYTES:

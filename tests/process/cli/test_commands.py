@@ -11,10 +11,12 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 import yaml
 
+from cli.shared.command_line import ROOM
 from testing import plans
 from testing.checkout import ROOT
 from testing.command_line import COMMAND, run, run_process
@@ -296,11 +298,29 @@ def test_without_a_command_the_commands_are_listed() -> None:
     )
 
 
-def test_a_defect_of_the_program_is_one_line_without_values(tmp_path: Path) -> None:
-    file = written(tmp_path / "a.yaml", lambda c: c["metadata"].update(name="ü"))
-    done = run_process("check", file, PYTHONIOENCODING="ascii:strict")
-    assert done.returncode == 1
-    assert done.stderr.startswith("okd-baremetal: internal error: UnicodeEncodeError: check.py:")
+def test_a_defect_of_the_program_is_one_line_without_values() -> None:
+    with patch("cli.inspect.check.check_file", autospec=True, side_effect=KeyError("hunter2")):
+        done = run("check", GOOD)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert re.fullmatch(r"okd-baremetal: internal error: KeyError: mock\.py:\d+\n", done.stderr)
+
+
+def test_a_full_stdout_is_one_line() -> None:
+    """S17 of issue 43."""
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "schema"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    line = f"the system refuses: No space left on device. Fix: {ROOM}\n"
+    assert (done.returncode, done.stderr) == (2, line)
+
+
+def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
+    """S17 of issue 43."""
+    command = ["prlimit", "--fsize=0", *COMMAND, "gather", "rehearsal", "--out", tmp_path / "a.tar.gz"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("the system refuses: No usable temporary directory found in [")
     assert len(done.stderr.splitlines()) == 1
 
 
