@@ -41,6 +41,7 @@ PROTECTED = re.compile(
 """The engine's refusal to delete or replace a protected resource, from its step.go and step_generator.go (v3.259)."""
 DIGEST_CHARACTERS = 16
 PREFIX = "okd-baremetal:"
+NO_PREVIEW = "no output of `pulumi preview --json`"
 FIX = "save it with `pulumi preview --json > FILE`, of this program's stack"
 
 Values = Mapping[str, Any]
@@ -127,10 +128,13 @@ def read_preview(text: str, where: str) -> Preview:
     """
     if failed := failures(text):
         raise ConfigError(*(Fault(where, f"the preview failed: {line}") for line in failed))
+    loaded = _loaded(text)
+    if not isinstance(loaded.get("steps"), list):
+        raise ConfigError(Fault(where, NO_PREVIEW, FIX))
     try:
-        return _preview_of(_loaded(text))
+        return _preview_of(loaded)
     except MISSHAPEN:
-        raise ConfigError(Fault(where, "no output of `pulumi preview --json`", FIX)) from None
+        raise ConfigError(Fault(where, NO_PREVIEW, FIX)) from None
 
 
 def _preview_of(loaded: Values) -> Preview:

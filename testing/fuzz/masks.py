@@ -7,7 +7,6 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from base.errors import one_line
 from base.masking import Secrets, mask_document, mask_lines, mask_logins, mask_pairs
 from testing.fuzz.engine import CANARY, Surface
 from testing.fuzz.mutations import TOKENS, mutated_bytes
@@ -60,7 +59,7 @@ def _of_document(text: str) -> str:
 MASKS: tuple[Callable[[str], str], ...] = (
     lambda text: TrafficMask(SecretStr(CANARY)).body(text),
     lambda text: TrafficMask(SecretStr(CANARY)).text(text),
-    lambda text: one_line("".join(mask_lines(Secrets(CANARY).mask(text)))),
+    lambda text: "\n".join(mask_lines(Secrets(CANARY).mask(text))),
     lambda text: mask_logins(mask_pairs(Secrets(CANARY).mask(text))),
     lambda text: Secrets(CANARY).mask(_captured(text.replace(CANARY, ""))),
     _learned,

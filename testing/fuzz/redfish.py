@@ -77,7 +77,7 @@ class _Bmc:
     def _serve(self) -> None:
         while True:
             connection, _ = self._listener.accept()
-            with connection, suppress(OSError):
+            with connection, suppress(OSError, ValueError, RecursionError):
                 connection.settimeout(LIMITS.answer_s)
                 while self._answer(connection):
                     pass
@@ -92,7 +92,8 @@ class _Bmc:
         head, _, body = text.partition(b"\r\n\r\n")
         first, *lines = head.decode("latin-1").split("\r\n")
         headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        method, path, _ = first.split(" ")
+        method, _, rest = first.partition(" ")
+        path = rest.rpartition(" ")[0]  # a link of ours may have spaces
         answer = self._answer_to(Request(method, path.rstrip("/"), headers, body))
         connection.sendall(self._broken(answer) if self.random.random() < 0.05 else _plain(answer))
         return self.random.random() > 0.02

@@ -92,7 +92,7 @@ OWN_READERS = {
         "providers/rendered_asset/readers.py",
     ),
     *("providers/provisioner_preflight/probe.py", "providers/host_provisioning/installation/durations.py"),
-    "cli/start/payload_folders.py",
+    *("cli/start/payload_folders.py", "cli/shared/command_line.py", "cli/support/archive.py"),
 }
 """Modules that read what this program, its tools or the kernel wrote: templates, logs, images, /proc, /sys."""
 

@@ -149,7 +149,6 @@ def test_an_unknown_policy_is_a_wrong_command() -> None:
         *("[]", '"x"', '{"steps": [7]}', '{"steps": [{}]}', '{"steps": [{"op": [], "urn": "a::b"}]}'),
         *('{"steps": [], "config": 7}', '{"steps": [{"op": "create", "urn": 7}]}', '{"diagnostics": 7, "steps": {}}'),
         *('{"diagnostics": [{"severity": "error", "message": 7}], "steps": null}', "[" * 50_000, '{"steps":' * 5000),
-        '{"steps": [{"op": "create", "urn": "a::b:BmcHost::c", "newState": {"inputs": []}}]}',
     ],
     ids=lambda text: text[:40],
 )

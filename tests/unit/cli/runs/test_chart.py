@@ -1,6 +1,7 @@
 """A handoff's outputs as a chart, in text and as a picture."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,7 @@ def test_deep_nesting_is_refused_in_a_line() -> None:
 
 def test_what_is_no_text_is_refused_in_a_line() -> None:
     """S17 of issue 43."""
-    done = subprocess.run([*COMMAND, "chart"], cwd=ROOT, input=b"\xff", capture_output=True, check=False)
+    utf_8 = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run([*COMMAND, "chart"], cwd=ROOT, env=utf_8, input=b"\xff", capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (2, b"")
     assert done.stderr == b"standard input: byte 1 is not UTF-8. Fix: pipe UTF-8 text into it\n"
