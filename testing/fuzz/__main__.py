@@ -23,7 +23,7 @@ def main() -> int:
     if options.replay:
         (name,) = options.surfaces
         return _report(replay(name, options.replay))
-    return _report(_search(options.surfaces or SURFACES, options.seconds, options.first))
+    return _report(_search(options.surfaces or [*SURFACES], options.seconds, options.first))
 
 
 def _search(names: list[str], seconds: float, first: int | None) -> Finding | None:

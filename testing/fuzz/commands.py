@@ -20,7 +20,7 @@ from testing.fuzz.readers import mutated
 
 CONFIG, STACK, PAYLOAD = "stacks/fuzz/install-config.yaml", "stacks/Pulumi.fuzz.yaml", "stacks/fuzz/payload"
 STDIN = "stdin"
-FAST = (
+FAST: tuple[tuple[str, ...], ...] = (
     *(("check", CONFIG), ("check", "--stack", CONFIG), ("clashes", CONFIG, CONFIG), ("fleet", "check", "fleet.yaml")),
     *(("plan", CONFIG), ("plan", CONFIG, "--stack", "fuzz"), ("payload-config", CONFIG), ("log", "fuzz")),
     *(

@@ -18,6 +18,10 @@ def _quote() -> str:
     raise ConfigError(Fault("a file", CANARY))
 
 
+def _break() -> str:
+    raise KeyError("missing")
+
+
 def _crash() -> str:
     os.kill(os.getpid(), signal.SIGSEGV)
     return ""
@@ -26,7 +30,7 @@ def _crash() -> str:
 KINDS: dict[str, Callable[[], str]] = {
     "fine": lambda: "ok",
     "refused": _refuse,
-    "defect": lambda: {}["missing"],
+    "defect": _break,
     "shown": lambda: f"password {CANARY}",
     "quoted": _quote,
     "memory": lambda: " " * MEMORY_BYTES,

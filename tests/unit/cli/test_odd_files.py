@@ -29,6 +29,8 @@ VALUES = {
     "tag": "!!python/object/apply:os.getcwd []",
 }
 ODD = {name: f"okd-baremetal:vrids: {value}\n" for name, value in VALUES.items()} | {"bomb": BOMB}
+TEXTS_FOR_GO = ("date", "number")
+"""As Pulumi reads them; not each command looks at the option."""
 COMMANDS = (
     *(("check", CONFIG), ("check", "--stack", CONFIG), ("clashes", CONFIG), ("plan", CONFIG, "--stack", "prod")),
     *(
@@ -70,11 +72,10 @@ def test_odd_yaml_in_a_stacks_options_is_one_line(words: tuple[str | Path, ...],
     """S11 of issue 43."""
     indented = "".join(f"  {line}\n" for line in ODD[odd].splitlines())
     (site / STACK).write_text(f"config:\n{indented}")
-    if odd in ("date", "number", "digits"):
-        indented = ""  # a text for Go, which another rule refuses
     done = run(*words, folder=site)
-    assert done.returncode == 2 or words[0] == "gather"
-    if indented:
+    if odd in TEXTS_FOR_GO:
+        assert "internal error" not in done.stderr
+    else:
         refused(done, STACK)
 
 
