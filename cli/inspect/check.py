@@ -125,11 +125,11 @@ def _print_notice(file: str, notice: Fault) -> None:
 
 def _print_secrets_in_git(files: Iterable[CheckedFile]) -> None:
     """Print a notice for each secret in plain text in git. No verdict changes: openshift-install wants them there."""
-    plain = {Path(file.file): [*plain_secrets_of_config(file.config, _name_of_stack(file.file))] for file in files}
-    in_git = tracked(path for path, secrets in plain.items() if secrets)
-    for path, secrets in plain.items():
-        for secret in secrets if path in in_git else ():
-            _print_notice(str(path), secret)
+    plain = {file.file: [*plain_secrets_of_config(file.config, _name_of_stack(file.file))] for file in files}
+    in_git = tracked(Path(file) for file, secrets in plain.items() if secrets)
+    for file, secrets in plain.items():
+        for secret in secrets if Path(file) in in_git else ():
+            _print_notice(file, secret)
 
 
 def _name_of_stack(file: str) -> str:
