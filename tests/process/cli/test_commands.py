@@ -102,7 +102,7 @@ def test_check_prints_verdicts_in_the_order_of_the_files(tmp_path: Path) -> None
 
 def test_check_accepts_good_files() -> None:
     done = run("check", GOOD, GOOD)
-    assert (done.returncode, done.stdout, done.stderr) == (0, f"{GOOD}: ok\n" * 2, "")
+    assert (done.returncode, done.stdout) == (0, f"{GOOD}: ok\n" * 2)
 
 
 def test_check_prints_old_spellings_beside_its_verdict(tmp_path: Path) -> None:
@@ -341,7 +341,8 @@ def test_what_pre_commit_runs_needs_none_of_the_other_libraries(words: tuple[str
     missing = {name: None for name in ("cryptography", "jinja2", "pulumi", "sushy", "temporalio", "urllib3")}
     code = f"import sys; sys.modules |= {missing}; from cli.__main__ import main; sys.exit(main({list(words)}))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
+    others = [line for line in done.stderr.splitlines() if ": notice: in plain text" not in line]
+    assert (done.returncode, others) == (0, [])
 
 
 def cpu_seconds(*words: object) -> tuple[int, float]:
