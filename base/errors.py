@@ -27,8 +27,10 @@ OkdBaremetalError              root: one fault or several
 
 import math
 import shlex
+import traceback
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Self
 
 
@@ -77,6 +79,19 @@ def word(value: object) -> str:
 def quoted(path: str) -> str:
     """Return the path of an option as one word of a shell, always in quotes, as the documents write it."""
     return f"'{path}'" if "'" not in path else word(path)
+
+
+MISSHAPEN = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""What Python raises where a document that others wrote has another shape than its reader expects."""
+
+
+def unexpected(error: Exception) -> str:
+    """Return the kind of an error that no reader of this program expects, and the line that raised it.
+
+    Neither its message nor its traceback is shown: both may quote an input.
+    """
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"internal error: {type(error).__name__}: {Path(last.filename).name}:{last.lineno}"
 
 
 class OkdBaremetalError(Exception):

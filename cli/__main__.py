@@ -15,7 +15,8 @@ if __name__ == "__main__":
 import os
 import sys
 from collections.abc import Mapping
-from typing import NoReturn, Union
+from io import TextIOWrapper
+from typing import NoReturn, Union, cast
 
 from cli.shared.command import CommandParser
 from cli.shared.command_line import run
@@ -133,6 +134,8 @@ def _add(parser: CommandParser, commands: Commands) -> None:
 
 
 if __name__ == "__main__":
+    # A path or value may have letters that the encoding of standard output lacks, as stderr's backslashes allow.
+    cast(TextIOWrapper, sys.stdout).reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `… | head` ends it as it ends any other program
     with unwinding():
         code = main()

@@ -6,15 +6,13 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.errors import MISSHAPEN, ConfigError, Fault, OkdBaremetalError
 from base.git import git
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, EXIT_POLICY
 from cli.shared.option_history import written
 from cli.shared.stack_options import backend_url, run_pulumi
-from cluster.files import read_text
+from cluster.files import read_standard_input, read_text
 from fleet.site.checkout import Clone
 from review.comparison import created
 from review.document import Page, page_of, refused_page
@@ -56,7 +54,7 @@ def review(options: argparse.Namespace) -> int:
     try:
         policies = () if options.policy is None else check_policies(_facts(options.stack, preview), options.policy)
         page = page_of(preview, options.stack, policies, _base(options, preview))
-    except (ValidationError, KeyError):
+    except MISSHAPEN:
         fix = "preview and review with one release"
         raise ConfigError(Fault(where, "its resources are not those of this release", fix)) from None
     if options.write_plan:
@@ -101,7 +99,7 @@ def _preview(options: argparse.Namespace) -> tuple[str, str]:
         case None:
             return _made(options.stack, Path()), RUN
         case "-":
-            return sys.stdin.read(), "standard input"
+            return read_standard_input(), "standard input"
         case file:
             return _saved(file), file
 

@@ -15,6 +15,7 @@ from urllib.parse import unquote_to_bytes, urlsplit
 from pydantic import Field, ValidationError
 
 from base.errors import PayloadError, word
+from base.files import read_file
 from base.spec import Model
 from payload.pem import Certificates, certificates_of, pem_of
 
@@ -126,7 +127,7 @@ def read_payload(stack: str, name: str, sha256: str) -> bytes:
     """
     path = payload_folder(stack) / f"{name}.ign"
     try:
-        content = path.read_bytes()
+        content = read_file(path)
     except OSError as error:
         fix = f"put the payload's {name}.ign there"
         raise PayloadError(f"cannot be read ({error.strerror})", where=str(path), fix=fix) from None

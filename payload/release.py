@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 from base.errors import PayloadError
+from base.files import read_file
 from cluster.install_config.releases import Release
 from payload.origin_checks import RELEASE_FILE
 from payload.reading import stored_file
@@ -19,7 +20,7 @@ _KNOWN = range(4, 10)
 def payload_release(bootstrap: Path) -> Release | None:
     """Return the release of a payload; None if there is none, or it names no release, for example only a digest."""
     try:
-        content = bootstrap.read_bytes()
+        content = read_file(bootstrap)
         files = [(_VERSION, stored_file(content, VERSION_FILE)), (_TAG, stored_file(content, RELEASE_FILE))]
     except (OSError, PayloadError):
         return None

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_origin
 
 from base.backend import without_login
-from base.errors import ConfigError, Fault, one_line
+from base.errors import MISSHAPEN, ConfigError, Fault, one_line
 from base.spec import SECRET_OUTPUT, Outs, Spec, marked, secret_inputs, state_names
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec
@@ -41,6 +41,7 @@ PROTECTED = re.compile(
 )
 """The engine's refusal to delete or replace a protected resource, from its step.go and step_generator.go (v3.259)."""
 PREFIX = "okd-baremetal:"
+NO_PREVIEW = "no output of `pulumi preview --json`"
 FIX = "save it with `pulumi preview --json > FILE`, of this program's stack"
 
 Values = Mapping[str, Any]
@@ -125,15 +126,21 @@ def read_preview(text: str, where: str) -> Preview:
     Raises:
         ConfigError: It is no output of `pulumi preview --json`, or that of a preview that failed.
     """
-    loaded = _loaded(text)
-    steps = loaded.get("steps")
-    if not isinstance(steps, list):
-        raise ConfigError(Fault(where, "no output of `pulumi preview --json`", FIX))
     if failed := failures(text):
         raise ConfigError(*(Fault(where, f"the preview failed: {line}") for line in failed))
+    loaded = _loaded(text)
+    if not isinstance(loaded.get("steps"), list):
+        raise ConfigError(Fault(where, NO_PREVIEW, FIX))
+    try:
+        return _preview_of(loaded)
+    except MISSHAPEN:
+        raise ConfigError(Fault(where, NO_PREVIEW, FIX)) from None
+
+
+def _preview_of(loaded: Values) -> Preview:
     # A replacement is up to three steps of one resource; the one that has both states tells all.
     by_urn: dict[str, Step] = {}
-    for printed in steps:
+    for printed in loaded["steps"]:
         step = _step(printed)
         if step and (printed["urn"] not in by_urn or (step.old and step.new)):
             by_urn[printed["urn"]] = step
@@ -146,10 +153,13 @@ def read_preview(text: str, where: str) -> Preview:
 
 
 def failures(text: str) -> list[str]:
-    """Return the errors of a preview that failed, a line each."""
-    diagnostics = _loaded(text).get("diagnostics") or ()
-    errors = [without_login(each["message"]) for each in diagnostics if each.get("severity") == "error"]
-    return [line for message in errors for line in _lines(message)]
+    """Return the errors of a preview that failed, a line each. A text that is no preview has none."""
+    try:
+        diagnostics = _loaded(text).get("diagnostics") or ()
+        errors = [without_login(each["message"]) for each in diagnostics if each.get("severity") == "error"]
+        return [line for message in errors for line in _lines(message)]
+    except MISSHAPEN:
+        return []
 
 
 def _lines(message: str) -> list[str]:
@@ -165,7 +175,7 @@ def _lines(message: str) -> list[str]:
 def _loaded(text: str) -> dict[str, Any]:
     try:
         loaded = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
 
@@ -233,5 +243,5 @@ def _option(text: Any) -> Any:
     """Return an option, of which Pulumi prints objects as JSON texts."""
     try:
         return json.loads(text)
-    except (ValueError, TypeError):
+    except MISSHAPEN:
         return text

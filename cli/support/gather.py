@@ -15,6 +15,7 @@ from typing import Any
 from assets.render import render
 from base.backend import without_login
 from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.files import read_file
 from base.log_file import FOLDER, runs_of
 from base.masking import MASK, mask_document, texts_in
 from base.yaml_text import parse_yaml, yaml_of
@@ -94,7 +95,7 @@ class Parts:
         auth = payload_folder(self.stack) / "auth"
         password = auth / "kubeadmin-password"
         files = (install_config(self.stack), stack_file(self.stack), auth / "kubeconfig", password)
-        texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in files if path.exists()}
+        texts = {path: read_file(path).decode(errors="replace") for path in files if path.exists()}
         bundle.secrets.learn(*texts.pop(password, "").split())
         for text in texts.values():
             # A file that is refused may be why a report is written.

@@ -34,6 +34,7 @@ from wires.redfish.client.connector import ROOT, BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
 from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
 from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE, Refusals
+from wires.redfish.client.shapes import text, texts
 from wires.redfish.client.tasks import TaskResult
 from wires.redfish.drives.discs import DiscDrives, reread
 from wires.redfish.identity import is_shared
@@ -86,31 +87,34 @@ class SushyBmc:
     @property
     def settle_s(self) -> float:
         """Seconds from an insert until the host sees the drive."""
-        return self._boot_quirks.settle_s
+        with self._converted_errors("read the system"):
+            return self._boot_quirks.settle_s
 
     @property
     def boot_mode(self) -> str:
         """The boot mode that each boot override is sent with. Empty: it is sent without."""
         # OpenBMC has no such property, and refuses a change of it, also in a server of Supermicro's.
-        is_there = MODE in (self._known().json.get("Boot") or {})
-        return mode_of(self.wanted_mode) if is_there and self._boot_quirks.sends_mode else ""
+        with self._converted_errors("read the boot mode"):
+            is_there = MODE in (self._known().json.get("Boot") or {})
+            return mode_of(self.wanted_mode) if is_there and self._boot_quirks.sends_mode else ""
 
     def identity(self) -> Identity:
         """Read the identity of the machine."""
-        system = self._system()
-        return Identity(
-            uuid=(system.uuid or "").lower(),
-            serial=system.serial_number or "",
-            model=system.model or "",
-            manufacturer=system.manufacturer or "",
-            bios_version=system.bios_version or "",
-            tag=system.sku or "" if self._quirks.sku_is_tag else "",
-        )
+        with self._converted_errors("read the system"):
+            system = self._system()
+            return Identity(
+                uuid=text(system.uuid).lower(),
+                serial=text(system.serial_number),
+                model=text(system.model),
+                manufacturer=text(system.manufacturer),
+                bios_version=text(system.bios_version),
+                tag=text(system.sku) if self._quirks.sku_is_tag else "",
+            )
 
     def bmc_version(self) -> str:
         """Read the firmware version of the BMC itself. Empty if unreported."""
         with self._converted_errors("read the BMC's version"):
-            return next((manager.firmware_version or "" for manager in self._managers), "")
+            return next((text(manager.firmware_version) for manager in self._managers), "")
 
     def power(self) -> Power:
         """Read the power state. Skips the rest of the System, because this is the most frequent read."""
@@ -122,10 +126,10 @@ class SushyBmc:
 
     def boot_override(self) -> BootOverride:
         """Read the boot override."""
-        boot = self._system().boot
-        words = (boot.target, boot.enabled, boot.mode) if boot else ()
-        override = BootOverride(*(word.value if word else "" for word in words))
-        with self._converted_errors("read the boot attributes"):
+        with self._converted_errors("read the boot override"):
+            boot = self._system().boot
+            words = (boot.target, boot.enabled, boot.mode) if boot else ()
+            override = BootOverride(*(word.value if word else "" for word in words))
             if self._quirks.boots_by_attributes and self._boot_attributes().choose_virtual_cd:
                 return BootOverride(CD, ONCE, override.mode)
         return override
@@ -135,14 +139,14 @@ class SushyBmc:
         with self._converted_errors("read the pending boot override"):
             boot = self._pending_boot()
             override = BootOverride(
-                *(boot.get(f"BootSourceOverride{word}") or "" for word in ("Target", "Enabled", "Mode"))
+                *(text(boot.get(f"BootSourceOverride{word}")) for word in ("Target", "Enabled", "Mode"))
             )
             return override if override.target else None
 
     def boot_modes(self) -> tuple[str, ...]:
         """Read the boot modes that the BMC allows. Empty if unreported."""
         with self._converted_errors("read the boot modes"):
-            return tuple(self._boot().get(f"{MODE}@Redfish.AllowableValues") or ())
+            return texts(self._boot().get(f"{MODE}@Redfish.AllowableValues"))
 
     def expect_boot_method(self) -> None:
         """See `BmcClient`. Attributes choose an iDRAC's virtual CD. Not every BMC with UefiHttp takes a URI."""
@@ -171,8 +175,9 @@ class SushyBmc:
             if not path:
                 return None
             answer = self._http.get(path).json()
-            words = (answer.get(f"SecureBoot{word}") or "" for word in ("CurrentBoot", "Mode"))
-            return SecureBoot(answer.get("SecureBootEnable"), *words)
+            words = (text(answer.get(f"SecureBoot{word}")) for word in ("CurrentBoot", "Mode"))
+            enabled = answer.get("SecureBootEnable")
+            return SecureBoot(enabled if isinstance(enabled, bool) else None, *words)
 
     def media(self) -> str | None:
         """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty.

@@ -161,3 +161,19 @@ def test_a_backend_that_pulumi_does_not_name_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_policy_is_a_wrong_command() -> None:
     assert run("review", "prod", "--preview", "-", "--policy", "images", stdin=preview()).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[]", '"x"', '{"steps": [7]}', '{"steps": [{}]}', '{"steps": [{"op": [], "urn": "a::b"}]}'),
+        *('{"steps": [], "config": 7}', '{"steps": [{"op": "create", "urn": 7}]}', '{"diagnostics": 7, "steps": {}}'),
+        *('{"diagnostics": [{"severity": "error", "message": 7}], "steps": null}', "[" * 50_000, '{"steps":' * 5000),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_a_malformed_preview_is_refused_in_a_line(text: str) -> None:
+    """S17 of issue 43."""
+    done = run("review", "prod", "--preview", "-", stdin=text)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("standard input: no output of `pulumi preview --json`. Fix: ")

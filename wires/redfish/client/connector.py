@@ -371,7 +371,7 @@ def _is_refused_login(response: Response) -> bool:
 def _seconds(retry_after: str) -> float:
     """Return the seconds that a `Retry-After` header asks for, as a number or a date; 0 if it cannot be read."""
     text = retry_after.strip()
-    if text.isdigit():
+    if text.isdecimal():
         return float(text)
     try:
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())

@@ -11,6 +11,7 @@ from sushy.resources.manager.constants import ConnectedVia, VirtualMediaType
 
 from wires.redfish.client.quirks import Quirks
 from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE
+from wires.redfish.client.shapes import text
 from wires.redfish.drives.trust import MediaTrust
 from wires.redfish.drives.unusable import explained, refuse_dpu, taking_none
 
@@ -120,7 +121,7 @@ def image_in(drive: Any) -> str | None:
     """Return the URL of a drive's image, as last read. `Inserted` counts: Supermicro keeps the URL after an eject."""
     if drive.inserted is False or drive.connected_via is ConnectedVia.NOT_CONNECTED:
         return None
-    return drive.image or drive.image_name or ("an unnamed image" if drive.inserted else None)
+    return text(drive.image) or text(drive.image_name) or ("an unnamed image" if drive.inserted else None)
 
 
 def reread(resource: Any) -> None:
