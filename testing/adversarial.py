@@ -153,7 +153,7 @@ def _of_token(token: Any) -> str:  # noqa: PLR0911  (a table of the kinds)
     if kind in (op.ANY, op.NOT_LITERAL):
         return next(char for char in SAMPLES if char != chr(argument or 0))
     if kind in (op.MAX_REPEAT, op.MIN_REPEAT, op.POSSESSIVE_REPEAT):
-        return _witness(argument[2]) * max(1, argument[0])
+        return _witness(argument[2]) * max(1, int(argument[0]))
     if kind is op.BRANCH:
         return _witness(argument[1][0])
     if kind is op.SUBPATTERN:

@@ -101,7 +101,7 @@ def _values(path: Path) -> Iterator[ast.expr]:
                     holes.append((len(text), part.value))
                     text += HOLE
                 elif isinstance(part, ast.Constant):
-                    text += part.value
+                    text += str(part.value)
             source = ast.unparse(node)[1:].strip("'\"")
             if (str(path.relative_to(ROOT)), source) not in NO_COMMAND:
                 yield from _in_commands(text, holes)

@@ -132,7 +132,7 @@ def uses() -> tuple[Use, ...]:
     modules, found = _modules(), list[Use]()
     used = _used_methods(modules)
     for file, tree in modules.items():
-        names = {}
+        names = dict[str, object]()
         for call, function, name in _calls(tree):
             names = names or vars(importlib.import_module(file.removesuffix(".py").replace("/", ".")))
             at = {"split": 2, "findall": 2, "finditer": 2, "search": 2, "match": 2, "fullmatch": 2, "compile": 1}

@@ -234,7 +234,7 @@ kill -KILL $PPID
     )
     tool.chmod(0o755)
     temporary.mkdir()
-    command = [sys.executable, "-c", KILLED, base, digest(base), tool, URL, CANARY]
+    command = [sys.executable, "-c", KILLED, str(base), digest(base), str(tool), URL, CANARY]
     killed = subprocess.run(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}, check=False)
     assert (killed.returncode, seen.read_text()) == (-signal.SIGKILL, CANARY)
     left = [path for path in (*temporary.rglob("*"), *base.parent.iterdir()) if path.is_file()]

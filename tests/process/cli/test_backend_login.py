@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.fixture(params=URLS.values(), ids=URLS)
+@pytest.fixture(params=list(URLS.values()), ids=list(URLS))
 def backend(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     for name, value in pulumi_env(tmp_path).items():
         monkeypatch.setenv(name, value)

@@ -319,7 +319,7 @@ def test_a_full_stdout_is_one_line() -> None:
 
 def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
     """S17 of issue 43."""
-    command = ["prlimit", "--fsize=0", *COMMAND, "gather", "rehearsal", "--out", tmp_path / "a.tar.gz"]
+    command = ["prlimit", "--fsize=0", *COMMAND, "gather", "rehearsal", "--out", str(tmp_path / "a.tar.gz")]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("the system refuses: No usable temporary directory found in [")
