@@ -12,6 +12,7 @@ from pathlib import Path
 
 from base import log
 from base.errors import UnplannedWriteError
+from base.files import read_file
 from base.log_entries import Event
 from base.writes import Write
 
@@ -60,7 +61,7 @@ def _plan() -> _Plan | None:
 @cache
 def _read(file: str) -> _Plan:
     try:
-        content = Path(file).read_bytes()
+        content = read_file(Path(file))
         writes = json.loads(content)["writes"]
         by_resource = {resource: frozenset(allowed) for resource, allowed in writes.items()}
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:

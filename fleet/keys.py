@@ -1,11 +1,10 @@
 """Files of one key each, which only their owner can read."""
 
 import os
-import shlex
 from functools import partial
 from pathlib import Path
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
 from base.files import PRIVATE
 
 OTHERS = 0o077
@@ -54,5 +53,5 @@ def key_of(variable: str, fix: str) -> tuple[str, str]:
         return name, ""
     if mode & OTHERS:
         what = f"{name} has mode {mode:04o}, so not only its owner can read it"
-        raise ConfigError(Fault(variable, what, f"chmod 600 {shlex.quote(name)}"))
+        raise ConfigError(Fault(variable, what, f"chmod 600 {word(name)}"))
     return name, content

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
-from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.errors import ConfigError, Fault, OkdBaremetalError, word
 from base.git import git, reason_of, run_git
 from fleet.plan import Fleet, parsed
 
@@ -61,7 +61,7 @@ class Clone:
         if fetched.returncode:
             raise UnreachableError(f"git fetch failed: {reason_of(fetched)}")
         if run_git(self.root, "rev-parse", "--verify", "--quiet", MAIN).returncode:
-            fix = f"at the site, run `git -C {self.root} remote set-head {REMOTE} --auto`"
+            fix = f"at the site, run `git -C {word(self.root)} remote set-head {REMOTE} --auto`"
             raise ConfigError(Fault(str(self.root), f"does not know the main branch of {REMOTE}", fix))
 
     def is_on_main(self, commit: str) -> bool:

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
 from cluster.options import Phase
 from fleet.approvers import Subject, signer
 from fleet.messages import Activity, Step
@@ -35,7 +35,7 @@ def refuse_malformed(step: Step, activity: str, run: str) -> None:
         raise ConfigError(Fault(where, what))
     if not step.run:
         what = "names no run of a workflow, as those of an older release"
-        retry = f"`okd-baremetal fleet retry {step.cluster}`"
+        retry = f"`okd-baremetal fleet retry {word(step.cluster)}`"
         fix = f"restart the worker of the workflows with the site's release, then {retry}"
         raise ConfigError(Fault(where, what, fix))
     if step.run != run:
@@ -63,7 +63,7 @@ class Orders:
         """
         self.clone.fetch()
         fleet = self.clone.fleet()
-        then = f"then `okd-baremetal fleet retry {step.cluster}`"
+        then = f"then `okd-baremetal fleet retry {word(step.cluster)}`"
         if fleet.site_of.get(step.cluster) != self.site:
             what = f"fleet.yaml of the main branch has no such cluster at site {self.site}"
             raise ConfigError(Fault(step.cluster, what, f"add it there and push, {then}"))

@@ -32,7 +32,7 @@ NO_COMMAND = {
     ("cli/runs/after_run.py", ". Next: {self.next}"),
     ("cli/shared/stack_options.py", "pulumi {words[0]} failed: {' '.join(done.stderr.split())}"),
     ("cli/shared/stack_options.py", "pulumi whoami failed: {' '.join(done.stderr.split())}"),
-    ("fleet/site/checkout.py", "commit {commit} is not here, and git fetch failed: {reason_of(fetched)}"),
+    ("fleet/site/checkout.py", "git fetch failed: {reason_of(fetched)}"),
 }
 """Sentences about a program."""
 SAFE = {

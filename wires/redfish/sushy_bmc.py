@@ -130,6 +130,7 @@ class SushyBmc:
             boot = self._system().boot
             words = (boot.target, boot.enabled, boot.mode) if boot else ()
             override = BootOverride(*(word.value if word else "" for word in words))
+        with self._converted_errors("read the boot attributes"):
             if self._quirks.boots_by_attributes and self._boot_attributes().choose_virtual_cd:
                 return BootOverride(CD, ONCE, override.mode)
         return override

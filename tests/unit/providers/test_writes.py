@@ -29,9 +29,13 @@ class RecordedBmc:
     def __getattr__(self, name: str) -> Any:
         return getattr(self.bmc, name)
 
-    def insert(self, url: str) -> None:
+    def insert(self, url: str, certificate: str = "") -> None:
         self.record(writes.insert(url))
-        self.bmc.insert(url)
+        self.bmc.insert(url, certificate)
+
+    def trust(self, certificate: str) -> None:
+        self.record(writes.TRUST)
+        self.bmc.trust(certificate)
 
     def eject(self) -> None:
         self.record(writes.EJECT)

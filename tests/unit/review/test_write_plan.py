@@ -39,7 +39,7 @@ def test_every_resource_has_a_table_beside_it_or_writes_nothing() -> None:
     assert {name.replace("_", "") for name in beside} == {kind.lower() for kind in kinds}
 
 
-def test_its_digest_is_the_sha256_of_its_file_and_covers_inputs_without_writes() -> None:
+def test_its_digest_is_that_of_its_file_and_covers_inputs_without_writes() -> None:
     one, other = (
         WritePlan.of(read_preview(preview(step("update", "okd-master-0", HOST, HOST.changed(deadline_s=s))), ""))
         for s in (60, 61)

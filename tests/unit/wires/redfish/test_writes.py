@@ -110,6 +110,7 @@ READS: dict[str, Callable[[SushyBmc], object]] = {
 }
 WRITES: dict[str, Callable[[SushyBmc], object]] = {
     "insert": lambda bmc: bmc.insert("http://192.0.2.1/x.iso"),
+    "trust": lambda bmc: bmc.trust("a certificate"),
     "eject": lambda bmc: bmc.eject(),
     "set_override": lambda bmc: bmc.set_override(CD, ONCE),
     "set_boot_mode": lambda bmc: bmc.set_boot_mode(LEGACY),
@@ -128,10 +129,13 @@ def test_every_method_of_the_wire_either_reads_or_writes() -> None:
     assert not READS.keys() & WRITES.keys()
 
 
-@pytest.mark.parametrize("it", ["dell_r750"], indirect=True)
-@pytest.mark.parametrize("name", WRITES)
+@pytest.mark.parametrize(
+    ("name", "it"),
+    [(name, "generic_strict" if name == "trust" else "dell_r750") for name in WRITES],
+    indirect=["it"],
+)
 def test_a_write_that_is_refused_is_not_sent(it: OneBmc, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    if name == "eject":
+    if name in ("trust", "eject"):
         it.fleet.change(0, image="http://192.0.2.1/before.iso")
     monkeypatch.setattr(connector, "make", refuse)
     bmc = it.client()
