@@ -32,9 +32,6 @@ class Service:
         return f"{self.image.upper()}_IMAGE"
 
 
-_FILE_CAPABILITY = "--cap-add=NET_BIND_SERVICE"
-"""haproxy of a release has it on its file (`setcap …=ep`), so the kernel starts it only where it can get it."""
-
 KEEPALIVED = Service(
     "keepalived",
     "keepalived",
@@ -42,7 +39,7 @@ KEEPALIVED = Service(
     "/usr/sbin/keepalived",
     ("--dont-fork", "--log-console", "--vrrp", f"--use-file={contract.KEEPALIVED_CONF}"),
     (
-        "--cap-add=NET_ADMIN,NET_RAW,SYS_CHROOT",  # VIPs, VRRP, and crictl in /host
+        "--cap-add=NET_ADMIN,NET_RAW,SYS_CHROOT",
         f"--volume={contract.RUN}:{contract.RUN}",
         f"--volume={contract.STATE}:{contract.STATE}:ro",
         f"--volume={contract.BIN}:{contract.BIN}:ro",
@@ -55,7 +52,7 @@ HAPROXY = Service(
     "haproxy-router",
     "/usr/sbin/haproxy",
     ("-W", "-db", "-f", f"{contract.CONF}/haproxy.cfg"),
-    (_FILE_CAPABILITY, f"--volume={contract.CONF}:{contract.CONF}:ro", "--ulimit=nofile=100000:100000"),
+    (f"--volume={contract.CONF}:{contract.CONF}:ro", "--ulimit=nofile=100000:100000"),
 )
 COREDNS = Service(
     "coredns",
@@ -63,11 +60,7 @@ COREDNS = Service(
     "coredns",
     "/usr/bin/coredns",
     ("-conf", f"{contract.CONF}/Corefile"),
-    (
-        "--cap-add=NET_BIND_SERVICE",  # port 53
-        f"--volume={contract.CONF}:{contract.CONF}:ro",
-        f"--volume={contract.RUN}:{contract.RUN}:ro",
-    ),
+    (f"--volume={contract.CONF}:{contract.CONF}:ro", f"--volume={contract.RUN}:{contract.RUN}:ro"),
 )
 DNSMASQ = Service(
     "provisioning-dnsmasq",
@@ -75,11 +68,7 @@ DNSMASQ = Service(
     "ironic",
     "/usr/sbin/dnsmasq",
     ("--keep-in-foreground", f"--conf-file={contract.CONF}/dnsmasq.conf"),
-    (
-        # ARP entries, raw sockets and port 67 of DHCP; and to become the user of dnsmasq.conf.
-        "--cap-add=NET_ADMIN,NET_RAW,NET_BIND_SERVICE,SETUID,SETGID",
-        f"--volume={contract.CONF}:{contract.CONF}:ro",
-    ),
+    ("--cap-add=NET_ADMIN,NET_RAW,NET_BIND_SERVICE", f"--volume={contract.CONF}:{contract.CONF}:ro"),
 )
 PROXY = Service(
     "provisioning-proxy",
@@ -87,7 +76,7 @@ PROXY = Service(
     "haproxy-router",
     "/usr/sbin/haproxy",
     ("-W", "-db", "-f", f"{contract.CONF}/provisioning.cfg"),
-    (_FILE_CAPABILITY, f"--volume={contract.CONF}:{contract.CONF}:ro"),
+    (f"--volume={contract.CONF}:{contract.CONF}:ro",),
 )
 
 
@@ -130,7 +119,6 @@ def command(plan: Intent, service: Service, role: MachineRole) -> str:
         f"--name=okd-{service.name}",
         f"--authfile={pull_secret(role)}",
         f"--entrypoint={service.image}",
-        "--cap-drop=all",
         *service.container,
     )
     # The unit's journal takes the logs. SELinux would keep a confined container from the machine's files.

@@ -16,11 +16,9 @@ from pathlib import Path
 
 from assets.contract import UNITS
 from assets.file import RenderedFile
-from assets.services import HAPROXY, KEEPALIVED
 from cluster.plan import Intent, Server
 from cluster.plan.model import BootstrapHost
 from cluster.values.address import IPV6, Address, Network
-from testing.container import confined
 from testing.fakes.virtio_port import PORT, virtio_port
 from testing.namespaces import ISOLATED, MORTAL, SBIN, ip, until_it_forwards
 
@@ -74,16 +72,7 @@ class Machine:
     def start_keepalived(self, vips: Sequence[Address]) -> subprocess.Popen[bytes]:
         """Start keepalived as its unit does."""
         self.run("/usr/local/bin/okd-keepalived.sh", "5", *map(str, vips))
-        return self.start(
-            "keepalived",
-            *confined(KEEPALIVED),
-            "keepalived",
-            "-n",
-            "-l",
-            "-P",
-            "-f",
-            "/run/okd-baremetal/keepalived.conf",
-        )
+        return self.start("keepalived", "keepalived", "-n", "-l", "-P", "-f", "/run/okd-baremetal/keepalived.conf")
 
     def stop_keepalived(self, keepalived: subprocess.Popen[bytes]) -> None:
         """Stop keepalived as its unit does, and wait for its end."""
@@ -121,7 +110,7 @@ class Machine:
         for rendered, here in (("maxconn 4", "maxconn "), ("proc.started) lt 12", "proc.started) lt 4")):
             assert rendered in config.read_text()
             config.write_text(config.read_text().replace(rendered, here))
-        self.start("haproxy", *confined(HAPROXY), "haproxy", "-W", "-db", "-f", "/etc/okd-baremetal/haproxy.cfg")
+        self.start("haproxy", "haproxy", "-W", "-db", "-f", "/etc/okd-baremetal/haproxy.cfg")
         self.run("nft", "-f", "/etc/okd-baremetal/haproxy.nft")
 
     def start_api(self, certificate: str, answer_ms: int = 0) -> None:
