@@ -51,6 +51,7 @@ PROCESSES = {
     "rehearse": ("none",),
     "review": ("prod", "--preview", "none.json"),
     "log": ("none",),
+    "verify": ("none.jsonl", "none.json"),
     "report": ("none",),
     "gather": ("none",),
     "chart": (),
