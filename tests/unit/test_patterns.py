@@ -35,6 +35,8 @@ ROOMS = (
     ),
 )
 FUNCTIONS = {"compile": None, **{method: method for method in (*METHODS, "subn")}}
+SCANS = {"search", "findall", "split", "sub", "subn"}
+"""Methods that read a text as `finditer` does, or a part of it."""
 
 
 @dataclass(frozen=True)
@@ -139,11 +141,10 @@ def uses() -> tuple[Use, ...]:
             flags_of = [word.value for word in call.keywords if word.arg == "flags"]
             flags_of += call.args[at[function] : at[function] + 1] if function in at else []
             flags = _value(file, flags_of[0], names) if flags_of else 0
-            methods = {FUNCTIONS[function]} if FUNCTIONS[function] else used.get(name) or {"search", "finditer"}
+            by = {FUNCTIONS[function] or ""} if FUNCTIONS[function] else used.get(name) or {"finditer"}
+            methods = sorted({"finditer" if method in SCANS else method for method in by})
             for pattern in _patterns(file, call.args[0], names):
-                found += [
-                    Use(f"{file}:{call.lineno}", pattern, flags, str(method)) for method in sorted(map(str, methods))
-                ]
+                found += [Use(f"{file}:{call.lineno}", pattern, flags, method) for method in methods]
     return tuple(dict.fromkeys(found))
 
 
