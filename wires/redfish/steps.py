@@ -359,7 +359,8 @@ class Steps:
 
 def _missing(machine: Identity, name: str) -> list[str]:
     """Return in words what a machine does not report and `name` may be; nothing if it has that name."""
-    if machine.answers_to(name) if name else usable(machine):
+    is_named = machine.answers_to(name) if name else bool(usable(machine))
+    if is_named:
         return []
     values = {"UUID": machine.uuid, "serial": machine.serial}
     if usable(machine):
