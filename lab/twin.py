@@ -58,7 +58,7 @@ _LAB_OPTIONS: dict[str, dict[str, Any]] = {
         "vcpus": 2,
         "emulated": True,
     },
-    "handoff": {"stable_s": 3, "soak_s": 4, "deadline_s": 120, "shutdown_s": 60},
+    "handoff": {"soak_s": 4, "deadline_s": 120, "shutdown_s": 60},
     "deadlines": DEADLINES,
 }
 
