@@ -178,7 +178,8 @@ def _adapt(config: dict[str, Any]) -> list[str]:
 
 
 def _adapt_host(host: dict[str, Any]) -> list[str]:
-    host["bmc"] = {"address": host["bmc"]["address"], "username": USERNAME, "password": PASSWORD}
+    kept = {key: host["bmc"][key] for key in ("address", "disableCertificateVerification") if key in host["bmc"]}
+    host["bmc"] = {**kept, "username": USERNAME, "password": PASSWORD}
     hints, replaced = emulated(host.pop("rootDeviceHints", None) or {})
     if hints:
         host["rootDeviceHints"] = hints

@@ -26,7 +26,7 @@ from cluster.plan.sample_values import with_samples
 from payload.payload_config import payload_config
 from testing import plans
 from testing.checkout import ROOT
-from testing.support_examples import BESIDE, EXAMPLES, USED, Absent
+from testing.support_examples import BESIDE, EXAMPLES, NO_TWIN, USED, Absent
 
 DOCUMENT = ROOT / "docs" / "reference" / "support.md"
 COLUMNS = ("field, or field and value", "validated", "planned", "rendered", "installed in a twin", "on real metal")
@@ -127,9 +127,10 @@ def _planned(written: str) -> tuple[Intent, object, str]:
 
 
 def _twins(label: str) -> str:
-    """Return the stacks of rehearsals that have the field, or the value, of a row."""
+    """Return the stacks of rehearsals that have the field, or the value, of a row; or why none has."""
     stacks = sorted(path.parent for path in (ROOT / "stacks").glob("*/install-config.yaml"))
-    return ", ".join(stack.name for stack in stacks if stack.name != NOT_RUN and _uses(stack, label)) or "not yet"
+    using = ", ".join(stack.name for stack in stacks if stack.name != NOT_RUN and _uses(stack, label))
+    return using or (f"none: {NO_TWIN[label]}" if label in NO_TWIN else "not yet")
 
 
 def _uses(stack: Path, label: str) -> bool:

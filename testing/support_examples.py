@@ -291,7 +291,7 @@ def _hints(host: Host) -> int:
 USED: dict[str, Callable[[InstallConfig], bool]] = {
     **{label: _with_vips_of(versions) for label, (_, versions) in FAMILIES.items()},
     **{label: _scheme(kind) for label, kind in SCHEMES.items()},
-    UNTYPED: _has(lambda host: ":" not in host.bmc.address),
+    UNTYPED: _has(lambda host: "://" not in host.bmc.address),
     "`compute[].replicas`, fewer than hosts": _spares,
     f"`{BARE}.loadBalancer.type: OpenShiftManagedDefault`": lambda config: not user_managed(config),
     f"`{HOST}.role`, none": _has(lambda host: not host.role),
@@ -299,3 +299,14 @@ USED: dict[str, Callable[[InstallConfig], bool]] = {
     f"`{HOST}.rootDeviceHints`, several": _has(lambda host: _hints(host) > 1),
 }
 """By row without a path of its own: whether an install-config has its setting."""
+
+NO_TWIN: dict[str, str] = {
+    "`controlPlane.architecture: arm64`, `compute[].architecture: arm64`": "machines of a twin are amd64",
+    f"`{BARE}.bmcVerifyCA`": "a twin has the CA of its own BMCs, by the option `bmc_ca`",
+    f"`{BARE}.provisioningHostIP`": "the old name of clusterProvisioningIP, which managed has",
+    **{
+        f"`{HOST}.rootDeviceHints.{key}`": "an emulated disk has a WWN of 8 bytes"
+        for key in ("wwnWithExtension", "wwnVendorExtension")
+    },
+}
+"""By row: why no rehearsal has it."""

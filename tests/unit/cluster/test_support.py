@@ -8,7 +8,7 @@ from cluster.install_config.rules.vips import DEFAULT_BALANCER, USER_MANAGED
 from cluster.values.bmc_url import KINDS, PXE_ONLY
 from testing.documents import table
 from testing.support import COLUMNS, KEY, keys, rows
-from testing.support_examples import BESIDE, EXAMPLES
+from testing.support_examples import BESIDE, EXAMPLES, NO_TWIN
 
 BARE = "platform.baremetal"
 HOST = f"{BARE}.hosts[]"
@@ -47,6 +47,12 @@ def test_each_value_that_matters_has_a_row() -> None:
     assert {(path, value) for path, values in VALUES.items() for value in values if value} <= shown
     schemes = {label.partition("`: ")[2] for label in EXAMPLES if label.startswith(f"`{HOST}.bmc.address`: ")}
     assert schemes == {*KINDS, *PXE_ONLY}
+
+
+def test_each_field_that_is_planned_is_installed_in_a_twin_or_cannot_be() -> None:
+    installed = {row[COLUMNS[0]]: row[COLUMNS[4]] for row in rows()}
+    assert [label for label, twins in installed.items() if twins == "not yet"] == []
+    assert {label for label, twins in installed.items() if twins.startswith("none: ")} == {*NO_TWIN}
 
 
 def test_the_table_tells_what_is_installed_from_what_is_only_rendered() -> None:
