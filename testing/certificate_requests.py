@@ -114,10 +114,11 @@ def _request(  # noqa: PLR0917  (all are fields)
     }
 
 
-def node(name: str, *, ready: str = "True", message: str = "") -> dict[str, Any]:
-    """Return a node with one condition."""
+def node(name: str, *, ready: str = "True", message: str = "", uuid: str = "") -> dict[str, Any]:
+    """Return a node with one condition; its kubelet reports the system UUID (core/v1, NodeSystemInfo)."""
     conditions = [{"type": "DiskPressure", "status": "False"}, {"type": "Ready", "status": ready, "message": message}]
-    return {"metadata": {"name": name}, "status": {"conditions": conditions, "addresses": []}}
+    info = {"systemUUID": uuid}
+    return {"metadata": {"name": name}, "status": {"conditions": conditions, "addresses": [], "nodeInfo": info}}
 
 
 @dataclass

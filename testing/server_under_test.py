@@ -15,8 +15,10 @@ from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, HttpBoot, VirtualCd
 from providers.host_provisioning.installation.engine import Adapters, Installation, Target
+from providers.host_provisioning.installation.evidence import Evidence
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
+from testing.fakes.mark import FakeMark
 from testing.progress import into
 from wires.api.https import Endpoint
 from wires.redfish.bmc import UEFI
@@ -93,6 +95,7 @@ class ServerUnderTest:
     boot_mode: str = UEFI
     kind: str = "redfish-virtualmedia"
     lines: list[str] = field(default_factory=list)
+    mark: FakeMark = field(default_factory=FakeMark)
 
     def bmc(self) -> SushyBmc:
         options = self.fleet.options
@@ -136,6 +139,7 @@ class ServerUnderTest:
             lambda target: api.problem(target.address),
             into(self.lines),
             nullcontext(),
+            Evidence(self.mark, lambda _: False, lambda: api.problem(self.fleet.node(0)) is None),
         )
         return Installation(Target(NAME, self.uuid, self.fleet.node(0)), adapters, HOST_S)
 

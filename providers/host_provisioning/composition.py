@@ -18,7 +18,9 @@ from payload.kubeconfig import Kubeconfig, api_ca
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.durations import latest_s
 from providers.host_provisioning.installation.engine import HEARTBEAT_S, Adapters, Installation, Missing, Target
+from providers.host_provisioning.installation.evidence import Evidence
 from providers.host_provisioning.joining.nodes import Joining
+from providers.host_provisioning.mark_file import MarkFile
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan
 from providers.pulumi import plugin
@@ -66,6 +68,15 @@ def runs_from_disk(spec: HostProvisioningSpec, name: str) -> bool:
             return bmc.power() is Power.ON and bmc.media() is None
     except (BmcError, BusyError):
         return False
+
+
+def mark_of(spec: HostProvisioningSpec, name: str) -> MarkFile:
+    """Return the mark of a host's last installation."""
+    bmc = bmc_of(spec, name)
+    try:
+        return MarkFile.of(bmc.url, plugin.warnings(spec.urn))
+    finally:
+        bmc.close()
 
 
 def image_server_of(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:
@@ -147,7 +158,7 @@ def _missing_kubelet(target: Target) -> str | None:
 
 
 def installations_of(
-    spec: HostProvisioningSpec, plan: InstallationPlan, media: IsoMedia, missing: Missing
+    spec: HostProvisioningSpec, plan: InstallationPlan, media: IsoMedia, missing: Missing, joining: Joining | None
 ) -> dict[str, Installation]:
     """Return the installation of each pending host."""
     expected_s = latest_s(spec.stack, plan.pending)
@@ -156,7 +167,7 @@ def installations_of(
     return {
         name: Installation(
             _target(spec, plan, name),
-            _adapters(spec, name, media, missing),
+            _adapters(spec, name, media, missing, joining),
             spec.deadline_s,
             heartbeat_s,
             expected_s.get(name),
@@ -172,8 +183,10 @@ def _target(spec: HostProvisioningSpec, plan: InstallationPlan, name: str) -> Ta
     return Target(name, uuid, address, reinstall=reinstall, adopt=name in plan.running)
 
 
-def _adapters(spec: HostProvisioningSpec, name: str, media: IsoMedia, missing: Missing) -> Adapters:
-    bmc = bmc_of(spec, name)
+def _adapters(
+    spec: HostProvisioningSpec, name: str, media: IsoMedia, missing: Missing, joining: Joining | None
+) -> Adapters:
+    bmc, address = bmc_of(spec, name), spec.hosts[name].address
     return Adapters(
         bmc=bmc,
         clock=SYSTEM_CLOCK,
@@ -182,6 +195,11 @@ def _adapters(spec: HostProvisioningSpec, name: str, media: IsoMedia, missing: M
         missing=missing,
         report=plugin.rows(spec.urn, spec.rows, name),
         guard=lock.held(bmc.url),
+        evidence=Evidence(
+            mark=MarkFile.of(bmc.url, plugin.warnings(spec.urn)),
+            has_joined=lambda machine: joining is not None and joining.is_node(name, machine.uuid),
+            answers=lambda: connect_problem(address, KUBELET_PORT, timeout_s=PROBE_S) is None,
+        ),
     )
 
 

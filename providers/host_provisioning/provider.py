@@ -1,10 +1,10 @@
 """Pulumi's calls for `HostProvisioning`."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.host_provisioning import records
-from providers.host_provisioning.composition import locked_bmc
+from providers.host_provisioning.composition import locked_bmc, mark_of
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.host_provisioning.provision import provision
 from providers.host_provisioning.records import InstallationPlan
@@ -34,7 +34,12 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
     def _update(
         self, old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec
     ) -> HostProvisioningOuts:
+        _forget(old, old.hosts.keys() - new.hosts.keys())
         return provision(new, InstallationPlan.of(old, outs, new))
+
+    def _delete(self, spec: HostProvisioningSpec, outs: HostProvisioningOuts) -> None:
+        """Forget the installations: the next `up` wipes these servers."""
+        _forget(spec, spec.hosts.keys())
 
     def _read(self, spec: HostProvisioningSpec, outs: HostProvisioningOuts) -> HostProvisioningOuts | None:
         """Warn of installed hosts that are off; `BmcHost` does not know that they should run."""
@@ -43,6 +48,11 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
         if off := [name for name, power in powers.items() if power is Power.OFF]:
             plugin.warnings(spec.urn)(f"installed, but off: {', '.join(off)}")
         return outs
+
+
+def _forget(spec: HostProvisioningSpec, hosts: Iterable[str]) -> None:
+    for name in hosts:
+        mark_of(spec, name).remove()
 
 
 def _power(spec: HostProvisioningSpec, name: str) -> Power | None:

@@ -36,7 +36,7 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     joining = composition.joining_of(spec, kubeconfig) if kubeconfig else None
     missing = composition.missing_of(spec, recipe, kubeconfig, joining)
     with composition.image_server_of(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
-        installations = composition.installations_of(spec, plan, media, missing)
+        installations = composition.installations_of(spec, plan, media, missing, joining)
         failed = install_all(installations, clock=SYSTEM_CLOCK)
     if failed:
         raise not_installed(spec, failed, plan.reinstall.keys() - failed.keys())

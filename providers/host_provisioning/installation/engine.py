@@ -1,10 +1,11 @@
 """Brings one host from Off to an installed system that answers.
 
-The engine decides from what the BMC shows; it has no record of earlier runs:
+The engine decides from what the BMC shows, and from the evidence that an earlier run has installed the host:
 
 | power, virtual CD | meaning | action |
 |---|---|---|
-| Off, any | `BmcHost` left it so, or a run ended before or after the installation | install, perhaps again |
+| Off, or On with a boot ISO of this program, and evidence | a run ended after the installation | boot from disk |
+| Off, any | `BmcHost` left it so, or a run ended before or during the installation | install, perhaps again |
 | On, this very boot ISO, boot override still set | a run ended before the firmware booted | wait for that |
 | On, a boot ISO of this program | a run ended during the installation | ForceOff, then as Off |
 | On, empty | the host runs from its disk | adopt it as soon as it answers; send only reads |
@@ -31,9 +32,10 @@ from boot_media.disk import CHOSEN, FAILED, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.consent import naming
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
+from providers.host_provisioning.installation.evidence import Evidence
 from providers.host_provisioning.installation.iso_fault import IsoFault
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
-from wires.redfish.bmc import CD, ONCE, SPELLINGS, BmcClient, Power
+from wires.redfish.bmc import CD, ONCE, SPELLINGS, BmcClient, Identity, Power
 from wires.redfish.boot.mode import BootMode, SecureBootProof
 from wires.redfish.client.masking import shown
 from wires.redfish.steps import STEP_S, Steps, Waits, names_image
@@ -95,6 +97,7 @@ class Adapters:
     missing: Missing
     report: Report
     guard: AbstractContextManager[None]
+    evidence: Evidence
 
 
 @dataclass
@@ -128,6 +131,9 @@ class Installation:
     _reported_at: float = 0.0
     _deadline: float = 0.0
     """Time of `clock` at which the installation has failed."""
+    _machine: Identity = field(default_factory=lambda: Identity("", ""))
+    _url: str = ""
+    """URL of the boot ISO; empty until it is served."""
     _read_url: str = ""
     """URL of the ISO that is being read; empty if none."""
     _missing: str = ""
@@ -158,6 +164,8 @@ class Installation:
                     self._heartbeat()
                     yield seconds
             except BmcTimeoutError as error:
+                if self._step in (ADOPTING, FIRST_BOOT):
+                    self.adapters.evidence.mark.remove()
                 raise self._too_late(error.fault) from None
             finally:
                 self.adapters.boot_procedure.withdraw()
@@ -177,7 +185,7 @@ class Installation:
             raise ProvisioningError(
                 what, where=self.adapters.bmc.url, fix="run `pulumi up` again, which asks etcd first"
             )
-        else:
+        elif not (yield from self._is_installed(steps, power, media)):
             yield from self._install(steps, power, media)
         yield from self._boot_from_disk(steps)
         self._enter(FIRST_BOOT)
@@ -195,17 +203,30 @@ class Installation:
         yield from steps.wait_until(f"an answer of {self.host.address}", host.is_known, within_s=math.inf)
         if host.is_up:
             return False
+        if not host.is_live and (yield from self._is_installed(steps, Power.OFF, None)):
+            return True
         self.iso_sha256 = self.adapters.media.digest(self.host.name)
         if not host.is_live or not (yield from self._finish(steps, url)):
             yield from self._install(steps, Power.ON, None)
         return True
+
+    def _is_installed(self, steps: Steps, power: Power, media: str | None) -> Generator[float, None, bool]:
+        """Whether an earlier run has installed the host, although its BMC does not show that."""
+        evidence, name = self.adapters.evidence, self.host.name
+        if self.host.reinstall or (power is Power.ON and not (media and names_boot_iso(media, name))):
+            return False
+        yield from self._publish(steps)
+        if evidence.mark.is_of(self._machine, self.adapters.media.digest(name)):
+            self.iso_sha256 = self.adapters.media.digest(name)
+            return True
+        return evidence.shows_system(self._machine, power)
 
     def _power_and_media(self) -> tuple[Power, str | None] | None:
         power = self.adapters.bmc.power()
         return None if power is Power.CHANGING else (power, self.adapters.bmc.media())
 
     def _verify_identity(self, steps: Steps) -> Waits:
-        machine = yield from steps.identity(self.host.uuid)
+        self._machine = machine = yield from steps.identity(self.host.uuid)
         if self.host.uuid and not machine.answers_to(self.host.uuid):
             what = f"the BMC is that of UUID {machine.uuid}, wanted {self.host.uuid}; nothing was changed"
             replaced = f"if that machine replaces the server, {naming(self.host.name, machine)}, then run `pulumi up`"
@@ -219,6 +240,7 @@ class Installation:
             what = f"it runs with {shown(media or '')} in its virtual CD drive"
             fix = "if that may be stopped, switch the server off, then run `pulumi up` again, which ejects it"
             raise BmcRefusedError(what, where=self.adapters.bmc.url, fix=fix)
+        self.adapters.evidence.mark.remove()
         if power is Power.ON and media and (yield from self._is_continued(steps, media)):
             return
         if power is Power.ON:
@@ -271,8 +293,10 @@ class Installation:
         return (yield from self._finish(steps, url))
 
     def _publish(self, steps: Steps) -> Generator[float, None, str]:
-        publish = partial(self.adapters.media.publish, self.host.name)
-        return (yield from steps.value("the boot ISO", publish, within_s=math.inf))
+        if not self._url:
+            publish = partial(self.adapters.media.publish, self.host.name)
+            self._url = yield from steps.value("the boot ISO", publish, within_s=math.inf)
+        return self._url
 
     def _finish(self, steps: Steps, url: str) -> Generator[float, None, bool]:
         """Wait until the installer has switched the server off, and read its disk report. False: it is stuck."""
@@ -339,6 +363,8 @@ class Installation:
         return is_done
 
     def _boot_from_disk(self, steps: Steps) -> Waits:
+        if self.iso_sha256:
+            self.adapters.evidence.mark.set(self._machine, self.iso_sha256)
         self._enter("withdrawing the boot ISO")
         yield from self.adapters.boot_procedure.disarm(steps)
         # Hdd, Once leaves the permanent boot order to the operator. It matters where a BMC keeps Cd, Once after the

@@ -9,6 +9,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
+from pydantic import Field
+
 from base.clock import Clock
 from base.progress import Say
 from base.shown import short
@@ -29,6 +31,7 @@ from providers.host_provisioning.joining.certificates import (
 )
 from providers.host_provisioning.model import Approval
 from wires.api.resources import KubernetesWriter, Metadata, Status
+from wires.redfish.identity import is_shared
 
 NODE_LIST = "/api/v1/nodes"
 MOST_WARNINGS, LONGEST_WARNING = 20, 1000
@@ -40,9 +43,17 @@ class _Requests(Model):
     items: tuple[Request, ...] = ()
 
 
+class _NodeInfo(Model):
+    system_uuid: str = Field("", alias="systemUUID")
+
+
+class _NodeStatus(Status):
+    node_info: _NodeInfo = Field(_NodeInfo(), alias="nodeInfo")
+
+
 class _Node(Model):
     metadata: Metadata
-    status: Status = Status()
+    status: _NodeStatus = _NodeStatus()
 
     @property
     def problem(self) -> str | None:
@@ -91,9 +102,19 @@ class Joining:
         """Approve what a host that runs from its disk requests, if it requests anything now."""
         with self._lock:
             self._awaited.add(host)
-            if self.clock.now() >= self._next_poll_at:
-                self._poll()
-                self._next_poll_at = self.clock.now() + POLL_S
+            self._poll_if_due()
+
+    def is_node(self, host: str, uuid: str) -> bool:
+        """Return whether a host's node is the machine with this system UUID; False if the API does not answer."""
+        with self._lock:
+            self._poll_if_due()
+        node = self._nodes.get(host)
+        return node is not None and not is_shared(uuid) and node.status.node_info.system_uuid.lower() == uuid.lower()
+
+    def _poll_if_due(self) -> None:
+        if self.clock.now() >= self._next_poll_at:
+            self._poll()
+            self._next_poll_at = self.clock.now() + POLL_S
 
     def missing(self, host: str, address: str) -> str | None:
         """Approve a host's requests, and return what it lacks. None: its node is ready, and its kubelet serves."""

@@ -17,6 +17,7 @@ from boot_media.media_server import MediaServer
 from boot_media.web_server import WebServer
 from cluster.values.architecture import Architecture
 from providers.host_provisioning import provision
+from providers.host_provisioning.composition import mark_of
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.engine import Installation, Target
 from providers.host_provisioning.provider import HostProvisioningProvider
@@ -26,8 +27,9 @@ from testing.certificates import authority
 from testing.fakes.fleet.fleet import Fault, Options, running
 from testing.kubeconfigs import write_kubeconfig
 from tests.unit.cli.runs.test_timeline import line
-from tests.unit.providers.host_provisioning.specs import BOARD, INSTALLED, ROLE, host, of_hosts, record
+from tests.unit.providers.host_provisioning.specs import BOARD, INSTALLED, ROLE, host, of_hosts, record, spec
 from wires.api.kubernetes import KubeApi
+from wires.redfish.bmc import Identity
 from wires.redfish.client.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
@@ -439,3 +441,24 @@ def test_a_preview_names_the_hosts_that_are_wiped_and_those_untouched(capsys: py
         "compute: will be wiped and installed again, as `reinstall` requests: w0",
         "compute: installed already, and not touched by this change: w1",
     ]
+
+
+class TestMarks:
+    """What the provisioner remembers of installations, after the state knows them no more."""
+
+    @pytest.fixture
+    def marks(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], list[str]]:
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        role, machine = spec(), Identity("c0ffee00-0000-4000-8000-000000000001", "SN-1")
+        for name in role.hosts:
+            mark_of(role, name).set(machine, "cd")
+        return lambda: [name for name in role.hosts if mark_of(role, name).is_of(machine, "cd")]
+
+    def test_destroy_forgets_all(self, marks: Callable[[], list[str]]) -> None:
+        assert marks() == ["w0", "w1"]
+        HostProvisioningProvider().delete("test-compute", INSTALLED)
+        assert marks() == []
+
+    def test_an_update_forgets_a_host_that_leaves_the_stack(self, marks: Callable[[], list[str]]) -> None:
+        updated(INSTALLED, **of_hosts("w0"))
+        assert marks() == ["w0"]

@@ -5,8 +5,10 @@ from contextlib import nullcontext
 from base.progress import Progress, Report
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, VirtualCd
 from providers.host_provisioning.installation.engine import Adapters, Installation, Target
+from providers.host_provisioning.installation.evidence import Evidence
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
+from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
 from wires.redfish.bmc import Power
 from wires.redfish.steps import run_steps
@@ -28,6 +30,9 @@ class Rig:
         self.bmc.read_by_bmc = self.media.fetch
         self.reports: list[Progress] = []
         self.report: Report = self.reports.append
+        self.mark = FakeMark()
+        self.has_joined = False
+        """Whether the cluster has the machine as a node."""
         self.boot_procedure: BootProcedure | None = None
         """None: a virtual CD."""
 
@@ -38,7 +43,10 @@ class Rig:
 
     def installation(self, uuid: str = UUID, *, reinstall: bool = False) -> Installation:
         procedure = self.boot_procedure or VirtualCd(self.bmc, self.media)
-        adapters = Adapters(self.bmc, self.clock, self.media, procedure, self.bmc.missing, self.report, nullcontext())
+        evidence = Evidence(self.mark, lambda _: self.has_joined, self.bmc.is_up)
+        adapters = Adapters(
+            self.bmc, self.clock, self.media, procedure, self.bmc.missing, self.report, nullcontext(), evidence
+        )
         return Installation(Target(NAME, uuid, "192.0.2.21", reinstall), adapters, DEADLINE_S)
 
     def run(self) -> Installation:

@@ -4,29 +4,31 @@ from itertools import islice
 
 import pytest
 
-from base.errors import BmcTransientError
+from base.errors import BmcTimeoutError, BmcTransientError
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from tests.unit.providers.host_provisioning.installation.rig import FROM_DISK, INSERTED, NAME, Rig
-from wires.redfish.bmc import SecureBoot
+from wires.redfish.bmc import Identity, Power, SecureBoot
+from wires.redfish.steps import run_steps
 
 ON_FROM_CD, ON_FROM_DISK = 2, 5  # among the writes
 
 
+@pytest.mark.parametrize("change_s", [3.0, 40.0], ids=["at-once", "late"])
 @pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
-def test_after_a_kill_between_any_two_steps_the_next_run_converges(sticky: bool) -> None:
-    total = sum(1 for _ in iterate(Rig(FakeBmc(FakeClock(), sticky=sticky))))
+def test_after_a_kill_between_any_two_steps_the_next_run_converges(sticky: bool, change_s: float) -> None:
+    total = sum(1 for _ in iterate(Rig(FakeBmc(FakeClock(), sticky=sticky, change_s=change_s))))
     for steps in range(total + 1):
-        rig = Rig(FakeBmc(FakeClock(), sticky=sticky))
+        rig = Rig(FakeBmc(FakeClock(), sticky=sticky, change_s=change_s))
         killed = rig.installation().run()
         for seconds in islice(killed, steps):
             rig.clock.sleep(seconds)
         killed.close()
-        on_disk = rig.bmc.booted_from == "disk"
+        on_disk, is_done = rig.bmc.booted_from == "disk", rig.mark.marked is not None
         before = list(rig.bmc.writes)
         rig.run()
         assert rig.is_installed(), steps
-        assert rig.bmc.installs == 1 or not on_disk, "a booted disk is never installed again"
+        assert rig.bmc.installs == 1 or not is_done, "what was installed is never wiped again"
         if on_disk:
             assert rig.bmc.writes == before
 
@@ -65,8 +67,7 @@ def test_after_a_kill_after_any_write_the_next_run_converges(write: int, sticky:
     rig.clock.sleep(rig.bmc.change_s)
     again = rig.run()
     assert rig.is_installed()
-    # After a kill between the end of the installation and the first boot from disk, nothing shows that it is done.
-    assert rig.bmc.installs == (2 if write in (3, 4) else 1)
+    assert rig.bmc.installs == 1
     assert (again.iso_sha256 == "") is (write == ON_FROM_DISK)
 
 
@@ -79,7 +80,82 @@ def test_a_late_power_on_of_a_killed_run_is_harmless(change_s: float, sticky: bo
         rig.run()
     rig.bmc.lost = lambda _: None
     rig.run()
-    assert rig.is_installed()
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 1)
+
+
+@pytest.mark.parametrize("settle_s", [0.0, 90.0], ids=["settled", "drive-settles"])
+@pytest.mark.parametrize("kills", [1, 2, 3])
+def test_a_server_on_its_way_to_its_disk_is_never_wiped(kills: int, settle_s: float) -> None:
+    """`cases/simulation` A1 and A2: the BMC acts 40 s after the request, and the runs after it are killed, too."""
+    rig = Rig(FakeBmc(FakeClock(), sticky=False, change_s=40, boot_s=30, settle_s=settle_s))
+    rig.bmc.lost = lambda _: kill_at(rig, ON_FROM_DISK)
+    for kill in range(kills):
+        with pytest.raises(KeyboardInterrupt):
+            rig.run()
+        rig.bmc.lost = kill_at_power_on
+        rig.clock.sleep(5 * (kill + 1))
+    rig.bmc.lost = lambda _: None
+    rig.run()
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 1)
+    assert "Off" not in rig.bmc.writes
+
+
+def test_a_server_that_a_person_switched_on_after_a_kill_is_adopted() -> None:
+    """`cases/simulation` A3: its installation has ended after the kill, so its boot ISO is still in its drive."""
+    rig = killed_while_it_installs()
+    rig.bmc._switch_on()
+    rig.clock.sleep(600)
+    assert (rig.bmc.is_up(), rig.bmc.booted_from) == (True, "disk")
+    rig.bmc.writes.clear()
+    rig.run()
+    assert rig.bmc.writes == ["eject", "override Hdd Once"]
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 1)
+
+
+@pytest.mark.parametrize("has_joined", [True, False], ids=["joined", "not-joined"])
+def test_a_node_that_was_switched_off_after_a_kill_boots_from_its_disk(has_joined: bool) -> None:
+    rig = killed_while_it_installs()
+    rig.bmc._switch_on()
+    rig.clock.sleep(600)
+    rig.bmc._switch_off()
+    rig.has_joined = has_joined
+    rig.run()
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 1 if has_joined else 2)
+
+
+def test_a_server_to_be_reinstalled_is_wiped_in_spite_of_all_evidence() -> None:
+    rig = Rig()
+    rig.run()
+    rig.has_joined = True
+    run_steps(rig.installation(reinstall=True).run(), rig.clock)
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 2)
+
+
+def test_a_server_whose_disk_does_not_boot_is_wiped_once_it_is_off() -> None:
+    """As the fix says of a first boot that has failed."""
+    rig = Rig(FakeBmc(FakeClock(), answers=False))
+    with pytest.raises(BmcTimeoutError, match="if its first boot has failed, switch it off, then run `pulumi up`"):
+        rig.run()
+    rig.bmc._switch_off()
+    rig.bmc.answers = True
+    rig.run()
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 2)
+
+
+def test_the_mark_of_another_boot_iso_or_machine_does_not_count() -> None:
+    for change in ("iso", "machine"):
+        rig = Rig()
+        rig.bmc.lost = lambda _, rig=rig: kill_at(rig, 4)  # type: ignore[misc]
+        with pytest.raises(KeyboardInterrupt):
+            rig.run()
+        rig.bmc.lost = lambda _: None
+        assert rig.mark.marked
+        if change == "iso":
+            rig.media.revision = "cd" * 32
+        else:
+            rig.mark.marked = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2"), rig.media.revision
+        rig.run()
+        assert (rig.is_installed(), rig.bmc.installs) == (True, 2), change
 
 
 @pytest.mark.parametrize("sticky", [True, False], ids=["once-is-kept", "once-is-used-up"])
@@ -119,6 +195,25 @@ def iterate(rig: Rig) -> list[float]:
         waits.append(seconds)
         rig.clock.sleep(seconds)
     return waits
+
+
+def killed_while_it_installs() -> Rig:
+    """Return a server whose installation has ended after the kill of its run; it is off."""
+    rig = Rig(FakeBmc(FakeClock(), sticky=False))
+    rig.bmc.lost = lambda _: kill_at(rig, ON_FROM_CD)
+    with pytest.raises(KeyboardInterrupt):
+        rig.run()
+    rig.bmc.lost = lambda _: None
+    for _ in range(30):
+        rig.clock.sleep(10)
+        rig.bmc.power()
+    assert (rig.bmc.state, rig.bmc.installs) == (Power.OFF, 1)
+    return rig
+
+
+def kill_at_power_on(write: str) -> None:
+    if write == "On":
+        raise KeyboardInterrupt
 
 
 def kill_at(rig: Rig, write: int) -> None:

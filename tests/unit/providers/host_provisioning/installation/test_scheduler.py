@@ -10,9 +10,11 @@ import pytest
 from base.errors import BmcTransientError, EngineGoneError
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
 from providers.host_provisioning.installation.engine import Adapters, Installation, Target
+from providers.host_provisioning.installation.evidence import Evidence
 from providers.host_provisioning.installation.scheduler import install_all
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
+from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
 
 
@@ -21,7 +23,9 @@ def fleet(count: int, clock: FakeClock) -> tuple[dict[str, FakeBmc], dict[str, I
     bmcs = {f"host-{index}": FakeBmc(clock, read_by_bmc=media.fetch) for index in range(count)}
     installations = {}
     for name, bmc in bmcs.items():
-        adapters = Adapters(bmc, clock, media, VirtualCd(bmc, media), bmc.missing, lambda _: None, nullcontext())
+        evidence = Evidence(FakeMark(), lambda _: False, bmc.is_up)
+        by_cd = VirtualCd(bmc, media)
+        adapters = Adapters(bmc, clock, media, by_cd, bmc.missing, lambda _: None, nullcontext(), evidence)
         installations[name] = Installation(Target(name, "", "192.0.2.1"), adapters, 100_000)
     return bmcs, installations
 

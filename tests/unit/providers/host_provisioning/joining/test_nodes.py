@@ -95,6 +95,22 @@ def test_a_node_is_ready_only_if_its_kubelet_says_so(ready: str) -> None:
     assert made.missing() == "node w0 is not ready: Kubelet stopped posting node status."
 
 
+def test_a_node_is_the_machine_whose_system_uuid_it_reports() -> None:
+    uuid, placeholder = "C0FFEE00-0000-4000-8000-000000000001", "03000200-0400-0500-0006-000700080009"
+    made = rig(nodes=(node("w0", uuid=uuid), node("w1", uuid=placeholder)))
+    assert made.joining.is_node("w0", uuid.lower())
+    assert not made.joining.is_node("w0", "c0ffee00-0000-4000-8000-000000000002")
+    assert not made.joining.is_node("w1", placeholder), "many machines report it"
+    assert not made.joining.is_node("w2", uuid.lower())
+    assert not rig(nodes=(node("w0"),)).joining.is_node("w0", "")
+
+
+def test_nobody_is_a_node_of_an_api_that_does_not_answer() -> None:
+    made = rig(nodes=(node("w0", uuid="c0ffee00-0000-4000-8000-000000000001"),))
+    made.cluster.down = ConnectionRefusedError("refused")
+    assert not made.joining.is_node("w0", "c0ffee00-0000-4000-8000-000000000001")
+
+
 def test_an_approval_names_the_checked_request_and_this_program() -> None:
     made = rig(CLIENT_W0)
     made.missing()
