@@ -1,7 +1,7 @@
 """Composes what the installations of a role use, from its inputs: BMCs, boot media, the cluster's API, progress."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 
@@ -72,11 +72,8 @@ def runs_from_disk(spec: HostProvisioningSpec, name: str) -> bool:
 
 def mark_of(spec: HostProvisioningSpec, name: str) -> MarkFile:
     """Return the mark of a host's last installation."""
-    bmc = bmc_of(spec, name)
-    try:
+    with closing(bmc_of(spec, name)) as bmc:
         return MarkFile.of(bmc.url, plugin.warnings(spec.urn))
-    finally:
-        bmc.close()
 
 
 def image_server_of(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:
