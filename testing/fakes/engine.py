@@ -11,6 +11,7 @@ a preview; deletions come last; a protected resource is not deleted.
 import asyncio
 import json
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -41,6 +42,7 @@ from review.preview import UNKNOWN as PRINTED_UNKNOWN
 from testing import plans
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
+from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
 from testing.preview_steps import preview, step_of
 from wires.api.resources import ETCD
@@ -87,6 +89,8 @@ class Site:
     """By address of a BMC, the serial of its machine; one that is missing does not answer."""
     members: set[str] = field(default_factory=set)
     """Addresses of etcd's members."""
+    marks: dict[str, FakeMark] = field(default_factory=lambda: defaultdict(FakeMark))
+    """What the provisioner remembers, by URL of the BMC."""
     asked: list[str] = field(default_factory=list)
     """The hosts about which the API was asked."""
 
@@ -167,7 +171,9 @@ def replaced_below(site: Site) -> Iterator[None]:
         f"{provision}.IsoMedia": lambda *_: nullcontext(site.media),
         f"{provision}.install_all": _install_all,
         f"{composition}.image_server_of": lambda _: nullcontext(),
-        f"{composition}.joining_of": lambda *_: SimpleNamespace(approved={}),
+        f"{composition}.joining_of": lambda *_: SimpleNamespace(approved={}, is_node=lambda *_: False),
+        f"{composition}.connect_problem": lambda *_, **__: "no machine has an address",
+        f"{composition}.MarkFile.of": lambda url, _: site.marks[url],
         f"{composition}.missing_of": lambda *_: site.missing,
     }
     patches = [mock.patch(place, new) for place, new in places.items()]
