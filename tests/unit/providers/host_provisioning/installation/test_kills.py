@@ -126,6 +126,7 @@ def test_a_node_that_was_switched_off_after_a_kill_boots_from_its_disk(has_joine
 def test_a_server_to_be_reinstalled_is_wiped_in_spite_of_all_evidence() -> None:
     rig = Rig()
     rig.run()
+    rig.bmc._switch_off()
     rig.has_joined = True
     run_steps(rig.installation(reinstall=True).run(), rig.clock)
     assert (rig.is_installed(), rig.bmc.installs) == (True, 2)
