@@ -130,6 +130,8 @@ class BootstrapVmEngine:
         if others := network.vip_macs() - {vm.mac}:
             what = f"already answered by {', '.join(few(others))}, wanted only the bootstrap VM {vm.mac}"
             fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
+            if node := network.answering_node():
+                fix = f"if {node}, which answers, is of this cluster: go on to phase production, which needs no VM"
             raise HypervisorError(what, where=f"{vm.claim} {network.vip}", fix=fix)
 
     def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:

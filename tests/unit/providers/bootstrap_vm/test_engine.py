@@ -119,6 +119,14 @@ def test_a_stopped_vm_is_started_and_not_rebuilt() -> None:
     assert rig.composed == 0
 
 
+def test_a_vm_that_went_off_after_a_node_took_the_vip_is_needed_no_more() -> None:
+    """`cases/simulation` B. Started again, it would take the VIP before its API is ready."""
+    line = Rig(frozenset({STRANGER}), node="192.0.2.21").has(running=False).refuses()
+    assert line.partition(" Fix: ")[2] == (
+        "if 192.0.2.21, which answers, is of this cluster: go on to phase production, which needs no VM"
+    )
+
+
 def test_a_running_vm_is_adopted_whichever_machine_holds_the_vip() -> None:
     assert Rig(frozenset({STRANGER}), node="192.0.2.21").has().ensure() == []
 
