@@ -34,6 +34,8 @@ FAST: tuple[tuple[str, ...], ...] = (
 """Commands that read only files."""
 PRINTS_SECRETS = ("payload-config",)
 """It prints the install-config that openshift-install reads, with the pull secret."""
+LONGEST_WORD = 128 * 1024 // 4
+"""The characters of a word that Linux passes to a program, if each takes four bytes (MAX_ARG_STRLEN)."""
 URLS = (b"redfish-virtualmedia+https://192.0.2.1:8443/redfish/v1/Systems/1", b"idrac-virtualmedia://[2001:db8::1]/")
 
 
@@ -59,7 +61,8 @@ def _make(random: Random) -> bytes:
     files = _site()
     words = random.choice(FAST)
     if words == ("bmc-url",):
-        words = (*words, "--", *(mutated(random, url).decode(errors="replace").replace("\0", "") for url in URLS))
+        urls = [mutated(random, url).decode(errors="replace").replace("\0", "")[:LONGEST_WORD] for url in URLS]
+        words = (*words, "--", *urls)
     named = [path for path in files if path in words] or [STDIN, *files]
     changed = {path: mutated(random, files[path]) for path in {random.choice(named), random.choice([*files])}}
     encoded = {path: b64encode(content).decode() for path, content in sorted(changed.items())}
