@@ -23,10 +23,10 @@ from cluster.plan.model import PlannedHost
 from providers.bmc_host.checks import BmcReport, Check, consented
 from providers.bmc_host.engine import BmcHostEngine
 from providers.pulumi.workers import WORKERS
-from wires.redfish.bmc import Identity
+from wires.bmc.access import BmcAccess
+from wires.bmc.client import Identity
+from wires.bmc.identity import is_one_machine, named
 from wires.redfish.capture.tree import BmcCapture
-from wires.redfish.client.access import BmcAccess
-from wires.redfish.identity import is_one_machine, named
 from wires.redfish.probe import BmcProbe
 
 CAPTURE_FILE = "capture.json"

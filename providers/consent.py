@@ -2,8 +2,8 @@
 
 from base.errors import Fault
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import is_shared, named, usable
+from wires.bmc.client import Identity
+from wires.bmc.identity import is_shared, named, usable
 
 
 def consent_command(host: str, value: str) -> str:

@@ -15,7 +15,7 @@ from cluster.values.bmc_url import parse_redfish_url
 from testing import plans
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.engine import Site, Stack
-from wires.redfish.bmc import Power
+from wires.bmc.client import Power
 
 NEW, STRANGER, SPARE = "SERIAL-new", "SERIAL-stranger", "okd-spare-0"
 BMC = "redfish-virtualmedia+https://{}/redfish/v1/Systems/1"

@@ -6,9 +6,9 @@ from typing import Any
 
 from base.errors import BmcAuthError, BmcError, BmcTimeoutError
 from providers.bmc_host.engine import BmcHostEngine
-from wires.redfish.bmc import Identity, ProbedBmc
-from wires.redfish.boot.mode import check_boot_mode
-from wires.redfish.identity import usable
+from wires.bmc.boot_mode import check_boot_mode
+from wires.bmc.client import Identity, ProbedBmc
+from wires.bmc.identity import usable
 
 
 @dataclass

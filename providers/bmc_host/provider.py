@@ -23,8 +23,8 @@ from providers.consent import missing_consent
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.registered import other_host
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import named, usable
+from wires.bmc.client import Identity
+from wires.bmc.identity import named, usable
 
 READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the others
 

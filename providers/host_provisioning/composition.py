@@ -24,7 +24,7 @@ from providers.host_provisioning.records import InstallationPlan
 from providers.pulumi import plugin
 from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
 from wires.api.kubernetes import KubeApi
-from wires.redfish.bmc import BmcClient, Power
+from wires.bmc.client import BmcClient, Power
 
 KUBELET_PORT = 10250
 

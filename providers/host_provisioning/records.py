@@ -12,7 +12,7 @@ from providers.host_provisioning.model import (
     HostProvisioningSpec,
     InstallationRecord,
 )
-from wires.redfish.identity import UNIDENTIFIED, is_one_machine, is_shared, named
+from wires.bmc.identity import UNIDENTIFIED, is_one_machine, is_shared, named
 
 
 @dataclass(frozen=True)

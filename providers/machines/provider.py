@@ -16,9 +16,9 @@ from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
 from providers.registered import register
-from wires.redfish.bmc import BmcClient, Identity, Power
-from wires.redfish.identity import is_one_machine, named, usable
-from wires.redfish.steps import Steps, run_steps
+from wires.bmc.client import BmcClient, Identity, Power
+from wires.bmc.identity import is_one_machine, named, usable
+from wires.bmc.steps import Steps, run_steps
 
 REPLACED_S = 30.0
 """Time for the BMC of a machine that is replaced, since it may be gone for good."""

@@ -12,8 +12,8 @@ from cluster.options import Phase
 from cluster.values.role import Role
 from providers.consent import consent_command, consent_fault, naming
 from providers.machines.model import FormerMachine, HostMachine, MachinesOuts, MachinesSpec
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import is_one_machine, is_shared, named, same, usable
+from wires.bmc.client import Identity
+from wires.bmc.identity import is_one_machine, is_shared, named, same, usable
 
 APART = "in one `pulumi up`, and add {} in a later one"
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from testing.fakes.clock import FakeClock
-from wires.redfish.bmc import BootOverride, Identity, Power, SecureBoot
+from wires.bmc.client import BootOverride, Identity, Power, SecureBoot
 
 UUID = "c0ffee00-0000-4000-8000-000000000001"
 
 
 @dataclass
 class FakeBmc:
-    """Implements `wires.redfish.bmc.BmcClient`, without a Redfish service.
+    """Implements `wires.bmc.client.BmcClient`, without a Redfish service.
 
     Args:
         sticky: Whether `Once` remains set, as in sushy-tools; otherwise the next power-on clears it.

@@ -9,8 +9,8 @@ from pydantic import SecretStr
 from base.errors import BmcRefusedError
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
-from wires.redfish.bmc import Certificate
-from wires.redfish.client.access import CHECK_LIMITS, BmcAccess, Limits
+from wires.bmc.access import CHECK_LIMITS, BmcAccess, Limits
+from wires.bmc.client import Certificate
 from wires.redfish.client.tls import shown_certificate
 from wires.redfish.drives.discs import DiscDrives
 from wires.redfish.sushy_bmc import SushyBmc

@@ -13,7 +13,8 @@ from sushy.resources.system.system import System, SystemCollection
 from base.errors import BmcRefusedError, BmcTransientError
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
-from wires.redfish.bmc import (
+from wires.bmc.access import LIMITS, BmcAccess, Limits
+from wires.bmc.client import (
     CD,
     HTTP,
     ONCE,
@@ -26,16 +27,15 @@ from wires.redfish.bmc import (
     SecureBoot,
     mode_of,
 )
+from wires.bmc.identity import is_shared
 from wires.redfish.boot.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
 from wires.redfish.boot.network import ALLOWED, HTTP_BOOT_URI, network_types, or_by
-from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.client.connector import ROOT, BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
 from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
 from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE, Refusals
 from wires.redfish.client.tasks import TaskResult
 from wires.redfish.drives.discs import DiscDrives, reread
-from wires.redfish.identity import is_shared
 
 SYSTEMS = "/redfish/v1/Systems"
 MANAGERS = "/redfish/v1/Managers"

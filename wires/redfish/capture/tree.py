@@ -12,10 +12,10 @@ from pydantic import SecretStr
 
 from base.errors import BmcError
 from cluster.values.bmc_url import parse_redfish_url
+from wires.bmc.access import LIMITS, BmcAccess, Limits
 from wires.redfish.boot.idrac import older_path
 from wires.redfish.capture.filter import Rule, filter_document
 from wires.redfish.capture.pseudonyms import Pseudonyms
-from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.client.connector import ROOT
 from wires.redfish.sushy_bmc import MANAGERS, SYSTEMS, SushyBmc
 

@@ -27,7 +27,7 @@ from urllib3.exceptions import ProtocolError
 from urllib3.util import SKIP_HEADER
 
 from cluster.values.bmc_url import BmcUrl
-from wires.redfish.client.access import BmcAccess, Limits
+from wires.bmc.access import BmcAccess, Limits
 from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
 from wires.redfish.client.masking import TrafficMask
 from wires.redfish.client.reasons import REFUSED_LOGIN, reason_of

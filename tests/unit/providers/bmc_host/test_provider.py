@@ -19,7 +19,7 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of, uuid_of
 from testing.plan_files import Files
 from testing.refusals import refusals
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
 HOST = "okd-master-0"

@@ -28,7 +28,7 @@ from testing.kubeconfigs import write_kubeconfig
 from tests.unit.cli.runs.test_timeline import line
 from tests.unit.providers.host_provisioning.specs import BOARD, INSTALLED, ROLE, host, of_hosts, record
 from wires.api.kubernetes import KubeApi
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
 

@@ -8,7 +8,7 @@ from base.errors import BmcTransientError
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from tests.unit.providers.host_provisioning.installation.rig import FROM_DISK, INSERTED, NAME, Rig
-from wires.redfish.bmc import SecureBoot
+from wires.bmc.client import SecureBoot
 
 ON_FROM_CD, ON_FROM_DISK = 2, 5  # among the writes
 

@@ -3,7 +3,7 @@
 import re
 
 from base.spec import Model
-from wires.redfish.bmc import Identity
+from wires.bmc.client import Identity
 
 
 def _bare(value: str) -> str:

@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from base.clock import Clock
 from base.errors import BmcRefusedError, BmcTimeoutError, BmcTransientError
-from wires.redfish.bmc import (
+from wires.bmc.client import (
     DISABLED,
     HDD,
     NO_TARGET,
@@ -28,7 +28,7 @@ from wires.redfish.bmc import (
     Identity,
     Power,
 )
-from wires.redfish.identity import is_shared, is_uuid, usable
+from wires.bmc.identity import is_shared, is_uuid, usable
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import is_one_machine, is_shared, named, same, usable
+from wires.bmc.client import Identity
+from wires.bmc.identity import is_one_machine, is_shared, named, same, usable
 
 UUID = "c0ffee00-0000-4000-8000-000000000001"
 OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"

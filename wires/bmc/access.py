@@ -9,7 +9,7 @@ from pydantic import ConfigDict
 from base.spec import Model
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
-from wires.redfish.bmc import LEGACY, UEFI
+from wires.bmc.client import LEGACY, UEFI
 
 if TYPE_CHECKING:
     from cluster.options import BmcOptions

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from testing import plans
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
 
 FIRST, SECOND = plans.HOSTS[:2]
 ADDRESS = "redfish-virtualmedia+https://172.22.0.101:8443/redfish/v1/Systems/6058de92-e7e4-55e9-914d-943d53924e75"
