@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Self
 from pydantic import ConfigDict
 
 from base.spec import Model
-from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.bmc_url import BmcUrl, parse_bmc_url
 from cluster.values.boot_method import BootMethod
 from wires.bmc.client import LEGACY, UEFI
 
 if TYPE_CHECKING:
     from cluster.options import BmcOptions
     from cluster.plan.model import PlannedHost
+
+
+ANY_LOGIN = "bmc_credentials.<host>, else bmc.username and bmc.password in install-config.yaml"
+"""The places where a login may be written, for messages where `BmcAccess.login` is empty."""
 
 
 class BmcAccess(Model):
@@ -40,9 +44,14 @@ class BmcAccess(Model):
     """Where username and password are written, for messages; empty in the state of an older release."""
 
     @property
+    def url(self) -> BmcUrl:
+        """The parsed address."""
+        return parse_bmc_url(self.address)
+
+    @property
     def boot_method(self) -> BootMethod:
         """How the server gets to its boot ISO."""
-        return BootMethod.of(parse_redfish_url(self.address), self.boot_mode)
+        return BootMethod.of(self.url, self.boot_mode)
 
     @property
     def without_place(self) -> Self:

@@ -11,7 +11,6 @@ from sushy.resources.manager.manager import ManagerCollection
 from sushy.resources.system.system import System, SystemCollection
 
 from base.errors import BmcRefusedError, BmcTransientError
-from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
 from wires.bmc.access import LIMITS, BmcAccess, Limits
 from wires.bmc.client import (
@@ -60,7 +59,7 @@ class SushyBmc:
     def __init__(
         self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS, *, from_state: bool = False
     ) -> None:
-        url = parse_redfish_url(access.address)
+        url = access.url
         self._path, self.wanted_mode = url.system_id, access.boot_mode
         self._boot_method, self._instead = access.boot_method, url.instead
         self._http = BmcConnector(url, access, password, limits)

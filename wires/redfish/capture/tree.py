@@ -11,7 +11,6 @@ import sushy
 from pydantic import SecretStr
 
 from base.errors import BmcError
-from cluster.values.bmc_url import parse_redfish_url
 from wires.bmc.access import LIMITS, BmcAccess, Limits
 from wires.redfish.boot.idrac import older_path
 from wires.redfish.capture.filter import Rule, filter_document
@@ -41,7 +40,7 @@ class BmcCapture(SushyBmc):
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         super().__init__(access, password, limits)
-        self._names = (access.username, parse_redfish_url(access.address).host)
+        self._names = (access.username, access.url.host)
 
     def tree(self, on_read: Callable[[str], None]) -> dict[str, Any]:
         """Return the masked tree: the path of the system, and each resource by its path.

@@ -193,7 +193,7 @@ def test_all_that_this_release_cannot_install_comes_in_one_run(tmp_path: Path) -
     def change(config: dict[str, Any]) -> None:
         in_place(config)
         bare(config).update(provisioningNetwork="Managed", provisioningDHCPRange="172.22.0.10,172.22.0.11")
-        host(config, 1)["bmc"].update(address="ipmi://192.0.2.1")
+        host(config, 1)["bmc"].update(address="ilo5://192.0.2.1")
         config["controlPlane"].update(architecture="s390x")
         config["compute"][0].update(architecture="s390x")
 
