@@ -25,6 +25,7 @@ from providers.pulumi import plugin
 from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
 from wires.api.kubernetes import KubeApi
 from wires.bmc.client import BmcClient, Power
+from wires.bmc_clients import client_of
 
 KUBELET_PORT = 10250
 
@@ -36,10 +37,8 @@ def now() -> str:
 
 def bmc_of(spec: HostProvisioningSpec, name: str) -> BmcClient:
     """Return a client of a host's BMC; the caller closes it."""
-    from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415  (a preview asks no BMC)
-
     bmc = spec.hosts[name].bmc
-    return SushyBmc(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name])
+    return client_of(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name])
 
 
 @contextmanager

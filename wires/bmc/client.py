@@ -267,3 +267,7 @@ class ProbedBmc(BmcClient, Protocol):
     def licence(self) -> str:
         """Return the licence that the BMC names. Empty if it names none."""
         ...
+
+    def warnings(self) -> list[str]:
+        """Return what is unsafe about the BMC or its login, each with what to do about it."""
+        ...

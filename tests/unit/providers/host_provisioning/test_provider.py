@@ -162,7 +162,7 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
 ) -> None:
     asked: list[tuple[BmcAccess, SecretStr]] = []
 
-    def bmc_at(access: BmcAccess, password: SecretStr) -> SushyBmc:
+    def bmc_at(access: BmcAccess, password: SecretStr, **_: Any) -> SushyBmc:
         asked.append((access, password))
         return SushyBmc(access.changed(ca="", fingerprint="", session=False), password)
 
