@@ -245,10 +245,11 @@ class Steps:
             what, lambda: names_image(bmc.media(), url), lambda: bmc.insert(url), within_s=within_s
         )
 
-    def override(self, target: str, enabled: str = ONCE, uri: str = "") -> Waits:
+    def override(self, target: str, enabled: str = ONCE, uri: str = "", *, anew: bool = False) -> Waits:
         """Set the boot override to `target`. `enabled` is not verified: sushy-tools reports Once as Continuous.
 
         Nor is `uri`, which is set in any case: of an earlier run's, the target may still be there, not its ISO.
+        `anew` has the override set even if it reads so: boot flags that an earlier run set may expire any moment.
         """
         wanted = SPELLINGS.get(target, (target,))
 
@@ -257,7 +258,7 @@ class Steps:
             return read.target in wanted and read.enabled != DISABLED and (not mode or read.mode in ("", mode))
 
         change = partial(self.bmc.set_override, target, enabled, uri=uri)
-        yield from self._override(f"boot override {target}", fits, change, always=bool(uri))
+        yield from self._override(f"boot override {target}", fits, change, always=anew or bool(uri))
 
     def disk_next(self) -> Waits:
         """Have the server boot its disk next: by the target Hdd, else without an override, in the boot order."""

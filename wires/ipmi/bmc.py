@@ -262,7 +262,7 @@ class IpmiBmc:
     def _unauthorized(self, error: Exception) -> BmcError:
         if isinstance(error, OwnKeyError):
             fix = "remove K_g in the BMC (ipmitool calls it the key of a channel); this release has no option for it"
-            return BmcRefusedError(str(error), where=self.url, fix=fix)
+            return BmcAuthError(str(error), where=self.url, fix=fix)
         place, roles = self._access.login or ANY_LOGIN, " or ".join(LEVELS)
         fix = f"correct the login ({place}), and let that user log in over LAN as {roles}"
         if self._from_state:

@@ -212,7 +212,7 @@ class NetworkBoot(_Fetching):
 
     def arm(self, steps: Steps, url: str) -> Waits:
         """Override the boot, and let iPXE start the installer."""
-        yield from steps.override(PXE)
+        yield from steps.override(PXE, anew=True)
         self._enable_boot(url)
 
     def disarm(self, steps: Steps) -> Waits:

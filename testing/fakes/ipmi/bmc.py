@@ -59,6 +59,8 @@ class FakeIpmiBmc:
     _kept: bool = False
 
     def __post_init__(self) -> None:
+        boot = self.server._boot
+        self.server._boot = lambda: (self._use_flags(), boot())[1]  # type: ignore[method-assign, func-returns-value]
         self.random = random.Random(self.seed)  # noqa: S311
         self.sessions = Sessions(self.traits, self.clock, self._run, self._guid(), {USER.encode(): PASSWORD.encode()})
 
@@ -131,23 +133,22 @@ class FakeIpmiBmc:
         state = self.server.power()
         if not wanted and state is Power.OFF and self.traits.off_when_off:
             return self.traits.off_when_off, b""
-        if wanted and state is Power.OFF:
-            self._boot()
+        if wanted:
+            self._void_at = None
         self.server.request_power(Power.ON if wanted else Power.OFF)
         if self.lost_answers:
             self.lost_answers -= 1
             return None
         return 0, b""
 
-    def _boot(self) -> None:
-        """Hand the flags to the firmware, which uses up those of one boot."""
+    def _use_flags(self) -> None:
+        """Hand the flags to the firmware, which uses up those of one boot when it boots."""
         valid, persistent = self.flags[0] & 0x80, self.flags[0] & 0x40
         works = valid and (persistent or self.traits.once_works)
         target = self._target() if works else None
         self.server.override = BootOverride(target, "Once") if target else BootOverride("None", "Disabled")
         if not persistent and not self.traits.once_shows:
             self.flags = NEVER_VALID
-        self._void_at = None
 
     def _target(self) -> str | None:
         """Return what the firmware boots. A Supermicro's in UEFI mode knows the disk by another device only."""
