@@ -148,7 +148,11 @@ class IpmiBmc:
         if target and not self.offers(target):
             raise self._without(f"boot override to {target}")
         self._flags = written(target, enabled, mode or self.boot_mode, self._maker())
-        self._send_flags(f"set the boot flags to {target or enabled}")
+        try:
+            self._send_flags(f"set the boot flags to {target or enabled}")
+        except BmcRefusedError:
+            self._flags = b""
+            raise
 
     def request_power(self, want: Power) -> None:
         """Request On, or Off without a shutdown of the operating system."""

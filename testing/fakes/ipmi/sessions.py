@@ -68,6 +68,9 @@ class Sessions:
             reply = self._message(frame[10 : 10 + frame[9]], 0)
             return reply and head + struct.pack("<BIIB", 0, 0, 0, len(reply)) + reply
         kind, number, _, size = struct.unpack_from("<BIIH", frame, 1)
+        if not kind | number:  # a request outside a session, by which ipmitool asks for the suites
+            reply = self._message(frame[12 : 12 + size], 0)
+            return reply and head + struct.pack("<BBIIH", 6, 0, 0, 0, len(reply)) + reply
         if kind & 0x3F:
             reply = self._login(kind, frame[12 : 12 + size])
             return reply and head + struct.pack("<BBIIH", 6, kind + 1, 0, 0, len(reply)) + reply
@@ -113,7 +116,7 @@ class Sessions:
         self.open[session.number] = session
         (chosen,) = (it for it, number in ALGORITHMS.items() if number == suite)
         parts = b"".join(bytes((kind, 0, 0, 8, it, 0, 0, 0)) for kind, it in enumerate(chosen))
-        return tag + bytes((0, body[1], 0)) + struct.pack("<II", client, session.number) + parts
+        return tag + bytes((0, body[1] or max(self.traits.levels), 0)) + struct.pack("<II", client, session.number) + parts
 
     def _rakp_1(self, session: Session, tag: bytes, body: bytes) -> bytes:
         name = body[28 : 28 + body[27]]
@@ -123,8 +126,9 @@ class Sessions:
         if level not in self.traits.levels and self.traits.refuses_by == "rakp":
             return self._refusal(tag, 0x09, session.client)
         session.client_nonce, session.nonce, session.password = body[8:24], os.urandom(16), password
-        # Ten boards hash the level of Open Session (FreeIPMI, `opensesspriv`): the client sends the same in both.
-        assert level == session.level, "the level of RAKP 1 is that of Open Session"
+        # Ten boards hash the level of Open Session (FreeIPMI, `opensesspriv`). ipmitool has 0 there: the highest.
+        assert session.level in (0, level), "the level of RAKP 1 is that of Open Session"
+        session.level = level
         session.role = body[24:25] + bytes((len(name),)) + name
         sides = struct.pack("<II", session.client, session.number) + session.client_nonce + session.nonce
         code = session.keyed(password, sides + self.guid + session.role)
