@@ -60,7 +60,7 @@ class IpmiServer:
 
     def bmc(self) -> IpmiBmc:
         """Return a client in simulated time."""
-        access = BmcAccess(address="ipmi://192.0.2.1", username=USER, boot_mode=self.boot_mode)
+        access = BmcAccess(address="ipmi://192.0.2.1", username=USER, boot_mode=self.boot_mode, boot_mac=MAC)
         connect = lambda *_: SimulatedLink(self.fake, self.clock)  # noqa: E731
         return IpmiBmc(access, SecretStr(self.password), clock=self.clock, connect=connect)
 

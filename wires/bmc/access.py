@@ -40,6 +40,8 @@ class BmcAccess(Model):
     """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
     boot_mode: str = UEFI
     """How the server has to boot: UEFI, Legacy or UEFISecureBoot."""
+    boot_mac: str = ""
+    """The host's `bootMACAddress`, by which a consent names the server of a nameless IPMI BMC; empty for Redfish."""
     login: str = ""
     """Where username and password are written, for messages; empty in the state of an older release."""
 
@@ -70,6 +72,7 @@ class BmcAccess(Model):
             verify=host.bmc.verify_tls or trust is not None,
             legacy_tls=trust is not None and trust.legacy_tls,
             session=login is not None and login.session,
+            boot_mac=host.boot_mac if host.bmc.url.speaks_ipmi else "",
             boot_mode=LEGACY if host.boot_mode == "legacy" else host.boot_mode,
             login=f"bmc_credentials.{host.name}" if login else f"the bmc of {host.name} in install-config.yaml",
         )

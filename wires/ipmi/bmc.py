@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 from uuid import UUID
 
 from pydantic import SecretStr
@@ -11,6 +12,7 @@ from base.clock import SYSTEM_CLOCK, Clock
 from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTimeoutError, BmcTransientError
 from wires.bmc.access import ANY_LOGIN, LIMITS, BmcAccess, Limits
 from wires.bmc.client import BootOverride, Identity, Power, SecureBoot, mode_of
+from wires.bmc.identity import usable
 from wires.ipmi.flags import CLEARING, DEVICES, KEEP, PARAMETER, override_in, written
 from wires.ipmi.fru import Inventory, inventory_of
 from wires.ipmi.link import Link, UdpLink
@@ -44,6 +46,7 @@ PASSING = {0xC0: True, 0xC3: False, 0xCE: False, 0xD1: True, 0xD2: True, 0xD5: T
 UNPRIVILEGED = 0xD4
 FREE_AGAIN_S = 65.0
 """Seconds after which a session that nobody has closed is free again, and a little more."""
+NAMELESS = "a server known only by its boot MAC"
 FLAGS_STALE_S = 20.0
 """Seconds after which the boot flags are sent again before a power-on: some BMCs drop them after 60."""
 NOBODY = "switch IPMI over LAN on in the BMC, which many have off, and let this machine reach its UDP port"
@@ -90,9 +93,14 @@ class IpmiBmc:
         return mode_of(self.wanted_mode)
 
     def identity(self) -> Identity:
-        """Read the identity of the machine: its GUID in SMBIOS's order of bytes, and what FRU 0 names."""
+        """Read the identity of the machine: its GUID in SMBIOS's order of bytes, and what FRU 0 names.
+
+        Where neither is its own, as on virtualbmc, its serial is the host's boot MAC: only the server with that card
+        gets the installer. That does not protect another server behind this BMC from being switched off.
+        """
         named = self._read_inventory()
-        return Identity(self._guid(), named.serial, named.model, named.manufacturer)
+        read = Identity(self._guid(), named.serial, named.model, named.manufacturer)
+        return read if usable(read) else replace(read, serial=self._access.boot_mac, model=read.model or NAMELESS)
 
     def bmc_version(self) -> str:
         """Read the firmware version of the BMC itself."""

@@ -85,6 +85,11 @@ class IpmiProbe(IpmiBmc):
     def warnings(self) -> list[str]:
         """Return what is unsafe about the BMC, or the login, each with what to do."""
         found = list[str]()
+        if self._access.boot_mac and self.identity().serial == self._access.boot_mac:
+            found.append(
+                "it reports neither UUID nor serial, so a consent names the boot MAC: only the server with that card "
+                "is installed, but whatever server is behind this BMC is switched off: compare bmc.address"
+            )
         methods, status = self._capabilities[1:2], self._capabilities[2:3]
         if methods and methods[0] & (NO_PASSWORD | PLAIN_PASSWORD):
             found.append("it allows logins of IPMI 1.5 without a password, or with a readable one: switch those off")

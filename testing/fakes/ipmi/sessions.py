@@ -116,7 +116,12 @@ class Sessions:
         self.open[session.number] = session
         (chosen,) = (it for it, number in ALGORITHMS.items() if number == suite)
         parts = b"".join(bytes((kind, 0, 0, 8, it, 0, 0, 0)) for kind, it in enumerate(chosen))
-        return tag + bytes((0, body[1] or max(self.traits.levels), 0)) + struct.pack("<II", client, session.number) + parts
+        return (
+            tag
+            + bytes((0, body[1] or max(self.traits.levels), 0))
+            + struct.pack("<II", client, session.number)
+            + parts
+        )
 
     def _rakp_1(self, session: Session, tag: bytes, body: bytes) -> bytes:
         name = body[28 : 28 + body[27]]

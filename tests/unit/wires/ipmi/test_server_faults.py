@@ -16,7 +16,7 @@ from base.errors import (
 )
 from testing.fakes.bmc import UUID
 from testing.fakes.ipmi.traits import TRAITS, Traits
-from testing.ipmi_server_under_test import IpmiServer
+from testing.ipmi_server_under_test import MAC, NAME, IpmiServer
 from wires.bmc.client import BootOverride, Power
 
 CONTROL, SET_BOOT, CHASSIS = (0, 2), (0, 8), (0, 1)
@@ -56,13 +56,11 @@ def installed(it: IpmiServer) -> None:
     assert it.open_sessions == 0
 
 
-USABLE = [name for name in TRAITS if TRAITS[name].fru != "none" and TRAITS[name].once_works]
-
-
-@pytest.mark.parametrize("name", USABLE)
+@pytest.mark.parametrize("name", TRAITS)
 def test_a_server_of_each_kind_is_installed_and_released_as_found(name: str) -> None:
     has_uuid = TRAITS[name].guid in ("smbios", "rfc", "reversed")
-    it = IpmiServer(TRAITS[name], consent=UUID if has_uuid else "SN-1")
+    consent = UUID if has_uuid else MAC if TRAITS[name].fru == "none" else "SN-1"
+    it = IpmiServer(TRAITS[name], consent=consent)
     it.fake.flags = PERSISTENT_PXE
     installed(it)
     as_found = PERSISTENT_PXE if TRAITS[name].uefi_bit else bytes.fromhex("c004000000")
@@ -147,7 +145,13 @@ def test_flags_for_the_disk_are_not_sent_with_the_power_on_of_a_later_boot() -> 
             "no answer.*Fix: switch IPMI over LAN on",
             id="silent",
         ),
-        pytest.param(TRAITS["virtualbmc"], having(), BmcIdentityError, "UUID unreported, serial unre", id="nameless"),
+        pytest.param(
+            TRAITS["virtualbmc"],
+            having(),
+            BmcIdentityError,
+            f"known only by its boot MAC, .*consent.{NAME}' {MAC}$",
+            id="nameless",
+        ),
     ],
 )
 def test_a_bmc_that_cannot_be_used_is_refused_untouched(
