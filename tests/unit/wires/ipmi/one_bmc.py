@@ -10,7 +10,8 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.ipmi.bmc import PASSWORD, USER, FakeIpmiBmc
 from testing.fakes.ipmi.links import SimulatedLink
 from testing.fakes.ipmi.traits import TRAITS, Traits
-from wires.ipmi.session import LEVELS, Login, Session
+from wires.ipmi.rakp import LEVELS
+from wires.ipmi.session import Login, Session
 
 
 @dataclass

@@ -14,6 +14,7 @@ from base.errors import (
     OkdBaremetalError,
     ProvisioningError,
 )
+from testing.documents import table
 from testing.fakes.bmc import UUID
 from testing.fakes.ipmi.traits import TRAITS, Traits
 from testing.ipmi_server_under_test import MAC, NAME, IpmiServer
@@ -21,11 +22,12 @@ from wires.bmc.client import BootOverride, Power
 
 CONTROL, SET_BOOT, CHASSIS = (0, 2), (0, 8), (0, 1)
 PERSISTENT_PXE = bytes.fromhex("e004000000")
+IGNORED = "ignores boot flags for one boot"
 Change = Callable[[IpmiServer], object]
 
 
 def having(**values: object) -> Change:
-    return lambda it: [setattr(it.fake, name, value) for name, value in values.items()]
+    return lambda it: vars(it.fake).update(values)
 
 
 def late_power(seconds: float) -> Change:
@@ -67,26 +69,56 @@ def test_a_server_of_each_kind_is_installed_and_released_as_found(name: str) -> 
     assert it.fake.flags == as_found
 
 
-@pytest.mark.parametrize(
-    "fault",
-    [
-        pytest.param(having(loss=0.05), id="loss-of-5-percent"),
-        pytest.param(having(loss=0.1), id="loss-of-10-percent"),
-        pytest.param(having(latency_s=0.3), id="latency"),
-        pytest.param(having(latency_s=1.2), id="long-latency"),
-        pytest.param(having(lost_answers=3), id="lost-answers-to-power"),
-        pytest.param(having(noise=True), id="noise"),
-        pytest.param(having(flags=PERSISTENT_PXE), id="flags-of-an-earlier-run"),
-        pytest.param(late_power(8), id="late-power"),
-        pytest.param(late_power(50), id="very-late-power"),
-        pytest.param(slow_media, id="slow-media"),
-        pytest.param(answering(CONTROL, 0xC0, 0xC0, 0xC0), id="busy"),
-        pytest.param(answering(CONTROL, 0xC3, 0xCE, 0xFF), id="unknown-end"),
-        pytest.param(answering(CHASSIS, 0xFF, 0xD1, 0xD2, 0xD5), id="starting-up"),
-        pytest.param(answering(SET_BOOT, 0xC0, 0xC0), id="busy-with-flags"),
-        *(pytest.param(resetting(after_s=at), id=f"reset-after-{at}-s") for at in (5, 20, 40, 70, 110, 160)),
-    ],
-)
+INSTALLED: dict[str, Change] = {
+    "loses one datagram in twenty, each way": having(loss=0.05),
+    "loses one datagram in ten, each way": having(loss=0.1),
+    "answers after 0.3 s": having(latency_s=0.3),
+    "answers after 1.2 s": having(latency_s=1.2),
+    "loses its answers to three requests for power": having(lost_answers=3),
+    "sends strange, doubled and changed datagrams": having(noise=True),
+    "has the boot flags of an earlier run": having(flags=PERSISTENT_PXE),
+    "changes the power after 8 s": late_power(8),
+    "changes the power after 50 s": late_power(50),
+    "is asked to boot long after its flags were set": slow_media,
+    "is busy (C0h) with power": answering(CONTROL, 0xC0, 0xC0, 0xC0),
+    "is busy (C0h) with boot flags": answering(SET_BOOT, 0xC0, 0xC0),
+    "may or may not have switched power (C3h, CEh, FFh)": answering(CONTROL, 0xC3, 0xCE, 0xFF),
+    "starts up (FFh, D1h, D2h, D5h)": answering(CHASSIS, 0xFF, 0xD1, 0xD2, 0xD5),
+    **{f"restarts after {at} s, for 90 s": resetting(after_s=at) for at in (5, 20, 40, 70, 110, 160)},
+}
+REFUSED: dict[str, tuple[Traits, Change, type[BmcError], str]] = {
+    "has a key of its own, K_g": (
+        Traits(own_key=b"k" * 20),
+        having(),
+        BmcAuthError,
+        "key of its own.*Fix: remove K_g",
+    ),
+    "has neither suite 17 nor suite 3": (Traits(suites=()), having(), BmcTimeoutError, "no cipher suite of 17 and 3"),
+    "refuses power for want of a privilege (D4h)": (
+        Traits(),
+        answering(CHASSIS, *[0xD4] * 9),
+        BmcRefusedError,
+        r"0xd4\. Fix: give the user",
+    ),
+    "has no free session": (Traits(slots=0), having(), BmcTimeoutError, "no free session"),
+    "is silent": (Traits(), having(silent_until=1e9), BmcTimeoutError, "no answer.*Fix: switch IPMI over LAN on"),
+    "has no boot flags": (Traits(flags=False), having(), BmcRefusedError, "read the boot flags.*0xc1"),
+    "reports neither UUID nor serial, and the consent names one": (
+        TRAITS["virtualbmc"],
+        having(),
+        BmcIdentityError,
+        f"known only by its boot MAC, .*consent.{NAME}' {MAC}$",
+    ),
+}
+
+
+def test_the_document_lists_what_is_tried() -> None:
+    rows = table("explanation/servers.md", "what an IPMI BMC does")
+    ends = {**dict.fromkeys(INSTALLED, "installed"), **dict.fromkeys(REFUSED, "error"), IGNORED: "error"}
+    assert {row["what an IPMI BMC does"]: row["end"] for row in rows} == ends
+
+
+@pytest.mark.parametrize("fault", INSTALLED.values(), ids=INSTALLED)
 def test_a_server_is_installed_in_spite_of(fault: Change) -> None:
     it = IpmiServer()
     fault(it)
@@ -127,33 +159,7 @@ def test_flags_for_the_disk_are_not_sent_with_the_power_on_of_a_later_boot() -> 
     assert it.fake.flags == bytes(5)
 
 
-@pytest.mark.parametrize(
-    ("traits", "fault", "kind", "why"),
-    [
-        pytest.param(
-            Traits(own_key=b"k" * 20), having(), BmcAuthError, "key of its own.*Fix: remove K_g", id="own-key"
-        ),
-        pytest.param(Traits(suites=()), having(), BmcTimeoutError, "no cipher suite of 17 and 3", id="no-suite"),
-        pytest.param(
-            Traits(), answering(CONTROL, *[0xD4] * 9), BmcRefusedError, "0xd4. Fix: give the user", id="privilege"
-        ),
-        pytest.param(Traits(slots=0), having(), BmcTimeoutError, "no free session", id="no-session"),
-        pytest.param(
-            Traits(),
-            having(silent_until=1e9),
-            BmcTimeoutError,
-            "no answer.*Fix: switch IPMI over LAN on",
-            id="silent",
-        ),
-        pytest.param(
-            TRAITS["virtualbmc"],
-            having(),
-            BmcIdentityError,
-            f"known only by its boot MAC, .*consent.{NAME}' {MAC}$",
-            id="nameless",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("traits", "fault", "kind", "why"), REFUSED.values(), ids=REFUSED)
 def test_a_bmc_that_cannot_be_used_is_refused_untouched(
     traits: Traits, fault: Change, kind: type[BmcError], why: str
 ) -> None:
@@ -172,13 +178,6 @@ def test_a_wrong_password_is_tried_once() -> None:
         it.take_over()
     assert it.requests == [3]
     assert "wrong" not in "".join(it.lines)
-
-
-def test_a_bmc_without_boot_flags_installs_nothing() -> None:
-    it = IpmiServer(Traits(flags=False))
-    with pytest.raises(BmcRefusedError, match=r"read the boot flags.*0xc1"):
-        it.take_over()
-    assert it.fake.server.state is Power.ON
 
 
 def test_a_bmc_that_ignores_flags_for_one_boot_is_an_error_and_nothing_is_installed() -> None:

@@ -125,7 +125,7 @@ def test_an_answer_that_was_recorded_is_not_taken_again() -> None:
 
     it.fake.answers = recording  # type: ignore[method-assign]
     session.ask(CHASSIS)
-    it.fake.answers = lambda _: recorded[:1]  # type: ignore[method-assign]
+    it.fake.answers = lambda datagram: recorded[:1]  # type: ignore[method-assign]
     session._sequence -= 1  # as after 64 requests
     with pytest.raises(SilenceError):
         session.ask(CHASSIS)
