@@ -80,7 +80,7 @@ def test_a_short_password_is_named_and_not_shown() -> None:
     assert "short-pass" not in str(row)
 
 
-def test_a_nameless_bmc_is_consented_to_by_its_boot_mac_and_says_what_that_means() -> None:
+def test_a_nameless_bmc_is_consented_to_by_the_boot_mac_with_a_warning() -> None:
     it = one_bmc("virtualbmc")
     bmc = probe(it)
     assert consented(BmcHostEngine(bmc, it.clock, print, NAME, "", 0)) == MAC

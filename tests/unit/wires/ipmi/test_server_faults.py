@@ -131,6 +131,14 @@ def test_a_whole_life_takes_few_datagrams() -> None:
     assert sum(it.requests) < 150, it.requests
 
 
+def test_flags_of_an_earlier_run_are_set_anew_as_they_may_expire() -> None:
+    it = IpmiServer()
+    it.take_over()
+    it.fake.flags = bytes.fromhex("a004000000")
+    it.install()
+    assert it.fake.log.count((*SET_BOOT, bytes.fromhex("05a004000000"))) == 1
+
+
 def test_flags_are_sent_again_with_a_power_on_that_comes_late() -> None:
     """An older OpenBMC has no boot option 3, and forgets the flags after 60 s."""
     it = IpmiServer(TRAITS["openbmc"])
@@ -180,7 +188,7 @@ def test_a_wrong_password_is_tried_once() -> None:
     assert "wrong" not in "".join(it.lines)
 
 
-def test_a_bmc_that_ignores_flags_for_one_boot_is_an_error_and_nothing_is_installed() -> None:
+def test_a_bmc_that_ignores_flags_for_one_boot_installs_nothing() -> None:
     it = IpmiServer(Traits(once_works=False))
     it.take_over()
     with pytest.raises(ProvisioningError, match="never asked for its boot script"):
