@@ -24,6 +24,7 @@ from wires.ipmi.session import (
     Login,
     LoginError,
     NoFreeSessionError,
+    NoSuiteError,
     OwnKeyError,
     Session,
     SilenceError,
@@ -49,7 +50,13 @@ FREE_AGAIN_S = 65.0
 NAMELESS = "a server known only by its boot MAC"
 FLAGS_STALE_S = 20.0
 """Seconds after which the boot flags are sent again before a power-on: some BMCs drop them after 60."""
-NOBODY = "switch IPMI over LAN on in the BMC, which many have off, and let this machine reach its UDP port"
+NOBODY = (
+    "compare bmc.address with the BMC's, switch IPMI over LAN on in it, which many have off, and let this machine "
+    "reach its UDP port"
+)
+CROWDED = "end other sessions of the BMC, or run the command again in two minutes"
+UNPROTECTED = "allow cipher suite 17 in the BMC, or update its firmware"
+KEYED = "remove K_g, the IPMI encryption key, from the BMC: set it to zeros"
 
 
 class IpmiBmc:
@@ -255,25 +262,26 @@ class IpmiBmc:
     def _converted(self, error: Exception, attempt: str, command: Command) -> BmcError:
         """Return an error of the session as one of this program's."""
         what, was_open = f"cannot {attempt}: {error}", self._session is not None
-        if isinstance(error, LoginError | OwnKeyError):
+        if isinstance(error, LoginError | OwnKeyError | NoSuiteError):
             return self._unauthorized(error)
         if isinstance(error, CodeError):
             return self._refused(error, what, is_read=command.is_read or not was_open)
         if self._session and isinstance(error, SilenceError | OSError):
             self.close()  # the BMC may have restarted: the next request logs in again
+        fix = CROWDED if isinstance(error, NoFreeSessionError) else NOBODY
         if self._limits.whole_s < math.inf:
-            return BmcTimeoutError(what, where=self.url, fix=NOBODY)
+            return BmcTimeoutError(what, where=self.url, fix=fix)
         is_answer = not isinstance(error, SilenceError | OSError)
         passing = BmcTransientError(
-            what, where=self.url, fix=NOBODY, undone=command.is_read or not was_open, refused=is_answer
+            what, where=self.url, fix=fix, undone=command.is_read or not was_open, refused=is_answer
         )
         if isinstance(error, NoFreeSessionError):
             passing.retry_after_s = FREE_AGAIN_S
         return passing
 
     def _unauthorized(self, error: Exception) -> BmcError:
-        if isinstance(error, OwnKeyError):
-            fix = "remove K_g in the BMC (ipmitool calls it the key of a channel); this release has no option for it"
+        if not isinstance(error, LoginError):
+            fix = KEYED if isinstance(error, OwnKeyError) else UNPROTECTED
             return BmcAuthError(str(error), where=self.url, fix=fix)
         place, roles = self._access.login or ANY_LOGIN, " or ".join(LEVELS)
         fix = f"correct the login ({place}), and let that user log in over LAN as {roles}"
@@ -285,7 +293,9 @@ class IpmiBmc:
         if error.code in PASSING:
             undone = is_read or PASSING[error.code]
             return BmcTransientError(what, where=self.url, undone=undone, refused=True)
-        fix = f"give the user the privilege {' or '.join(LEVELS)}" if error.code == UNPRIVILEGED else ""
+        fix = f"update the BMC's firmware, or use {self._server.instead}, if it speaks Redfish"
+        if error.code == UNPRIVILEGED:
+            fix = f"give the user the privilege {' or '.join(LEVELS)}"
         return BmcRefusedError(what, where=self.url, fix=fix)
 
     def _without(self, what: str) -> BmcRefusedError:

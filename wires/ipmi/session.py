@@ -88,6 +88,10 @@ class LoginError(IpmiError):
     """The BMC refuses the login, or does not know the password. Trying again may lock the account."""
 
 
+class NoSuiteError(IpmiError):
+    """The BMC has no algorithms that protect anything."""
+
+
 class OwnKeyError(IpmiError):
     """The BMC has a key of its own, K_g."""
 
@@ -144,7 +148,10 @@ class Session:
 
         Raises:
             LoginError: The BMC refuses the user or the privilege level, or does not know the password.
-            IpmiError: The BMC does not answer, has no free session, or speaks no algorithm of ours.
+            NoSuiteError: It has no cipher suite that this side offers.
+            OwnKeyError: It has a key of its own.
+            NoFreeSessionError: All its sessions are in use.
+            IpmiError: It does not answer, or not in a way that can be used.
         """
         try:
             self.read_capabilities()
@@ -279,7 +286,7 @@ class Session:
             if (answer[16:17], answer[24:25], answer[32:33]) == tuple(bytes((it,)) for it in suite[1:4]):
                 self.suite = suite
                 return int.from_bytes(answer[8:12], "little")
-        raise IpmiError(f"the BMC has no cipher suite of {' and '.join(str(suite.number) for suite in SUITES)}")
+        raise NoSuiteError(f"the BMC has no cipher suite of {' and '.join(str(suite.number) for suite in SUITES)}")
 
     def _shake(self, kind: int, body: bytes, what: str, wait_s: float) -> bytes:
         """Send a message of the login once, and return its answer."""

@@ -93,15 +93,15 @@ REFUSED: dict[str, tuple[Traits, Change, type[BmcError], str]] = {
         BmcAuthError,
         "key of its own.*Fix: remove K_g",
     ),
-    "has neither suite 17 nor suite 3": (Traits(suites=()), having(), BmcTimeoutError, "no cipher suite of 17 and 3"),
+    "has neither suite 17 nor suite 3": (Traits(suites=()), having(), BmcAuthError, "17 and 3.*Fix: allow cipher"),
     "refuses power for want of a privilege (D4h)": (
         Traits(),
         answering(CHASSIS, *[0xD4] * 9),
         BmcRefusedError,
         r"0xd4\. Fix: give the user",
     ),
-    "has no free session": (Traits(slots=0), having(), BmcTimeoutError, "no free session"),
-    "is silent": (Traits(), having(silent_until=1e9), BmcTimeoutError, "no answer.*Fix: switch IPMI over LAN on"),
+    "has no free session": (Traits(slots=0), having(), BmcTimeoutError, "no free session.*Fix: end other"),
+    "is silent": (Traits(), having(silent_until=1e9), BmcTimeoutError, "no answer.*Fix: .* IPMI over LAN"),
     "has no boot flags": (Traits(flags=False), having(), BmcRefusedError, "read the boot flags.*0xc1"),
     "reports neither UUID nor serial, and the consent names one": (
         TRAITS["virtualbmc"],
