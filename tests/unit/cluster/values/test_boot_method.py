@@ -18,7 +18,7 @@ METHODS = {
     "ipmi": NETWORK,
     "libvirt": NETWORK,
 }
-"""By type: with `legacy`, which UEFI HTTP refuses later, with `UEFI`, and with `UEFISecureBoot`, which is refused over IPMI."""
+"""By type: with `legacy`, which UEFI HTTP refuses later, with `UEFI`, and with `UEFISecureBoot`, refused over IPMI."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
