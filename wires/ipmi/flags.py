@@ -1,6 +1,6 @@
 """Boot flags, parameter 5 of the boot options: how Redfish's words for an override are written in them.
 
-Source: specification "IPMI v2.0 rev. 1.1", table 28-14; traps of real BMCs: ADR 57.
+Source: specification "IPMI v2.0 rev. 1.1", table 28-14; traps of real BMCs: ADR 61.
 """
 
 from wires.bmc.client import CD, DISABLED, HDD, LEGACY, NO_TARGET, ONCE, PXE, SETUP, UEFI, BootOverride

@@ -1,6 +1,6 @@
 """One session with a BMC: login, one request at a time, and its end.
 
-What real BMCs and simulators do with it, and which of the choices below were tried, is in ADR 57.
+What real BMCs and simulators do with it, and which of the choices below were tried, is in ADR 61.
 """
 
 import logging

@@ -18,7 +18,7 @@ METHODS = {
     "ipmi": NETWORK,
     "libvirt": NETWORK,
 }
-"""By type: with `legacy`, which UEFI HTTP refuses later, with `UEFI`, and with `UEFISecureBoot`, refused over IPMI."""
+"""By type: with `legacy`, which UEFI HTTP refuses later, `UEFI`, and `UEFISecureBoot`, which IPMI refuses."""
 
 
 @pytest.mark.parametrize("kind", KINDS)
