@@ -58,11 +58,15 @@ class IpmiServer:
         server.boot_over_network = lambda: self.media.boot(NAME)
         self.requests: list[int] = []
 
+    @property
+    def access(self) -> BmcAccess:
+        """The access to its BMC."""
+        return BmcAccess(address="ipmi://192.0.2.1", username=USER, boot_mode=self.boot_mode, boot_mac=MAC)
+
     def bmc(self) -> IpmiBmc:
         """Return a client in simulated time."""
-        access = BmcAccess(address="ipmi://192.0.2.1", username=USER, boot_mode=self.boot_mode, boot_mac=MAC)
         connect = lambda *_: SimulatedLink(self.fake, self.clock)  # noqa: E731
-        return IpmiBmc(access, SecretStr(self.password), clock=self.clock, connect=connect)
+        return IpmiBmc(self.access, SecretStr(self.password), clock=self.clock, connect=connect)
 
     def take_over(self) -> AsFound:
         """Take the server over, as the creation of `BmcHost` does."""

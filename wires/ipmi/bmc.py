@@ -1,7 +1,7 @@
 """`BmcClient` by IPMI: power, boot flags and identity. Its exceptions become this program's errors."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from uuid import UUID
@@ -9,15 +9,25 @@ from uuid import UUID
 from pydantic import SecretStr
 
 from base.clock import SYSTEM_CLOCK, Clock
-from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTimeoutError, BmcTransientError
+from base.errors import (
+    BmcAuthError,
+    BmcError,
+    BmcRefusedError,
+    BmcTimeoutError,
+    BmcTransientError,
+    UnplannedWriteError,
+)
+from base.write_guard import make
+from wires.bmc import writes
 from wires.bmc.access import ANY_LOGIN, LIMITS, BmcAccess, Limits
-from wires.bmc.client import BootOverride, Identity, Power, SecureBoot, mode_of
+from wires.bmc.client import DISABLED, BootOverride, Identity, Power, SecureBoot, mode_of
 from wires.bmc.identity import usable
 from wires.ipmi.flags import CLEARING, DEVICES, KEEP, PARAMETER, override_in, written
 from wires.ipmi.fru import Inventory, inventory_of
 from wires.ipmi.link import Link, UdpLink
 from wires.ipmi.rakp import LEVELS
 from wires.ipmi.session import (
+    ANSWER_S,
     CodeError,
     Command,
     IpmiError,
@@ -33,14 +43,16 @@ from wires.ipmi.session import (
 DEVICE_ID = Command("Get Device ID", 0x06, 0x01)
 GUID = Command("Get System GUID", 0x06, 0x37)
 CHASSIS = Command("Get Chassis Status", 0x00, 0x01)
-CONTROL = Command("Chassis Control", 0x00, 0x02, is_read=False)
-SET_BOOT = Command("Set System Boot Options", 0x00, 0x08, is_read=False)
+CONTROL = Command("Chassis Control", 0x00, 0x02)
+SET_BOOT = Command("Set System Boot Options", 0x00, 0x08)
 GET_BOOT = Command("Get System Boot Options", 0x00, 0x09)
 FRU_AREA = Command("Get FRU Inventory Area Info", 0x0A, 0x10)
 FRU_DATA = Command("Read FRU Data", 0x0A, 0x11)
 GUID_BYTES = 16
 FRU_CHUNK = 16
 """Bytes of one read, as in ipmitool where a BMC refuses more."""
+FRU_READS = 64
+"""Reads of the inventory: three areas of 256 bytes, more than any known one has, take 54."""
 CODES = {Power.OFF: 0, Power.ON: 1}
 PASSING = {0xC0: True, 0xC3: False, 0xCE: False, 0xD1: True, 0xD2: True, 0xD5: True, 0xFF: False}
 """Completion codes that may pass: whether the BMC has certainly not acted."""
@@ -87,7 +99,8 @@ class IpmiBmc:
         self._sent = 0
         self._inventory: Inventory | None = None
         self._manufacturer: int | None = None
-        self._flags, self._flags_at = b"", -math.inf
+        self._flags, self._flags_at, self._flags_words = b"", -math.inf, tuple[str, ...]()
+        self._ends_at: float | None = None
 
     @property
     def requests(self) -> int:
@@ -138,7 +151,11 @@ class IpmiBmc:
     def media(self) -> str | None:
         """Return None: IPMI has no virtual CD."""
 
-    def insert(self, url: str) -> None:
+    def insert(self, url: str, certificate: str = "") -> None:
+        """Raise: IPMI has no virtual CD."""
+        raise self._without("virtual CD")
+
+    def trust(self, certificate: str) -> None:
         """Raise: IPMI has no virtual CD."""
         raise self._without("virtual CD")
 
@@ -162,7 +179,10 @@ class IpmiBmc:
         """Set the boot flags, with the host's boot mode. A power-on that comes late sends them again."""
         if target and not self.offers(target):
             raise self._without(f"boot override to {target}")
-        self._flags = written(target, enabled, mode or self.boot_mode, self._maker())
+        sent = mode or self.boot_mode
+        self._flags = written(target, enabled, sent, self._maker())
+        modes = () if enabled == DISABLED else (writes.boot_mode(sent),)
+        self._flags_words = (writes.override(target, enabled), *modes)
         try:
             self._send_flags(f"set the boot flags to {target or enabled}")
         except BmcRefusedError:
@@ -175,7 +195,8 @@ class IpmiBmc:
             self._send_flags("set the boot flags again")
         if want is Power.OFF:
             self._flags = b""
-        self._ask(f"switch power {want.value}", CONTROL, bytes((CODES[want],)))
+        action = writes.power(want)
+        self._ask(f"switch {action}", CONTROL, bytes((CODES[want],)), actions=(action,))
 
     def check_task(self) -> str:
         """Return no state: IPMI has no tasks."""
@@ -200,14 +221,20 @@ class IpmiBmc:
         if self._inventory is None:
             try:
                 size = int.from_bytes(self._ask("read the inventory", FRU_AREA, b"\0")[:2], "little")
-                self._inventory = inventory_of(lambda offset, count: self._fru(offset, min(count, size - offset)))
+                left = iter(range(FRU_READS))
+                self._inventory = inventory_of(
+                    lambda offset, count: self._fru(offset, min(count, size - offset), left)
+                )
             except BmcRefusedError:
                 self._inventory = Inventory()
         return self._inventory
 
-    def _fru(self, offset: int, count: int) -> bytes:
+    def _fru(self, offset: int, count: int, left: Iterator[int]) -> bytes:
+        """Read a part of FRU 0, by no more reads than are `left`: a BMC may call it long, and send single bytes."""
         data = b""
         while len(data) < count:
+            if next(left, None) is None:
+                raise BmcRefusedError("the inventory has no end", where=self.url)
             at, size = offset + len(data), min(FRU_CHUNK, count - len(data))
             part = self._ask("read the inventory", FRU_DATA, b"\0" + at.to_bytes(2, "little") + bytes((size,)))[1:]
             if not part:
@@ -223,21 +250,58 @@ class IpmiBmc:
 
     def _send_flags(self, what: str) -> None:
         with suppress(BmcRefusedError):  # older OpenBMC has no such parameter
-            self._ask("keep the boot flags", SET_BOOT, bytes((CLEARING, KEEP)))
-        self._ask(what, SET_BOOT, bytes((PARAMETER,)) + self._flags)
+            self._ask("keep the boot flags", SET_BOOT, bytes((CLEARING, KEEP)), actions=self._flags_words)
+        self._ask(what, SET_BOOT, bytes((PARAMETER,)) + self._flags, actions=self._flags_words)
         self._flags_at = self._clock.now()
 
-    def _ask(self, attempt: str, command: Command, data: bytes = b"", at_least: int = 1) -> bytes:
-        """Return the answer to a request, in a new session if there is none or the last one was silent."""
+    def _ask(
+        self, attempt: str, command: Command, data: bytes = b"", at_least: int = 1, actions: tuple[str, ...] = ()
+    ) -> bytes:
+        """Return the answer to a request, in a new session if there is none or the last one was silent.
+
+        Args:
+            attempt: What it is for.
+            command: The request.
+            data: Its parameters.
+            at_least: Bytes without which an answer is none.
+            actions: What it writes; a request that is no read is not sent without.
+        """
         try:
+            within_s = self._seconds_left()
             if self._session and self._session.is_idle:
                 self.close()
-            answer = self._opened_session().ask(command, data)
+            session = self._opened_session()
+            self._write_lines(command, actions)
+            answer = session.ask(command, data, within_s)
         except (IpmiError, OSError) as error:
             raise self._converted(error, attempt, command) from None
         if command.is_read and len(answer) < at_least:
             raise BmcTransientError(f"cannot {attempt}: the answer is too short", where=self.url, undone=True)
         return answer
+
+    def _write_lines(self, command: Command, actions: tuple[str, ...]) -> None:
+        """Write the line of each write that a request makes.
+
+        Raises:
+            UnplannedWriteError: The run has a write plan without it, or the request is no read, and has none.
+        """
+        if not command.is_read and not actions:
+            raise UnplannedWriteError(f"not made: a {command.name} that no write names", where=self.url)
+        for action in actions:
+            make(writes.to_bmc(self._access.address, action))
+
+    def _seconds_left(self) -> float:
+        """Return the seconds for the next answer.
+
+        Raises:
+            SilenceError: All answers together took too long, so nothing is sent.
+        """
+        if self._ends_at is None:
+            self._ends_at = self._clock.now() + self._limits.whole_s
+        left_s = self._ends_at - self._clock.now()
+        if left_s <= 0:
+            raise SilenceError(f"all its answers together took more than {self._limits.whole_s:g} s")
+        return min(ANSWER_S, left_s)
 
     def _opened_session(self) -> Session:
         if self._session is None:
@@ -247,7 +311,7 @@ class IpmiBmc:
                 self._password.get_secret_value().encode(),
                 (level,) if level else tuple(LEVELS),
             )
-            session = Session(self._connect(self._server.host, self._server.port), self._clock, login)
+            session = self._new_session(login)
             try:
                 session.open()
             finally:
@@ -255,6 +319,9 @@ class IpmiBmc:
                     self._sent += session.sent
             self._session = session
         return self._session
+
+    def _new_session(self, login: Login) -> Session:
+        return Session(self._connect(self._server.host, self._server.port), self._clock, login, self.url)
 
     def _forget_session(self) -> None:
         self._sent, self._session = self.requests, None

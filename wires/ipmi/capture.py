@@ -3,7 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from pydantic import SecretStr
+
 from base.errors import BmcRefusedError
+from base.masking import Secrets
+from wires.bmc.access import LIMITS, BmcAccess, Limits
 from wires.ipmi.bmc import CHASSIS, DEVICE_ID, FRU_AREA, GET_BOOT, GUID, IpmiBmc
 from wires.ipmi.flags import PARAMETER
 from wires.ipmi.probe import LAN_SETTING, SUITE_PRIVILEGES, SUITES_ALLOWED
@@ -26,6 +30,11 @@ READS: tuple[tuple[Command, bytes], ...] = (
 class IpmiCapture(IpmiBmc):
     """Reads all that the program may read of one BMC."""
 
+    def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
+        super().__init__(access, password, limits)
+        value = password.get_secret_value()
+        self._mask = Secrets(value, value.encode().hex(" "), shortest=1)
+
     def tree(self, on_read: Callable[[str], None]) -> dict[str, Any]:
         """Return the answers by the request, in hexadecimal digits.
 
@@ -46,4 +55,5 @@ class IpmiCapture(IpmiBmc):
         named = self._read_inventory()
         answers["inventory"] = f"{named.manufacturer} {named.model}, serial of {len(named.serial)} characters".strip()
         session = f"cipher suite {self._opened_session().suite.number}, {self._opened_session().level}"
-        return {"system": self._server.kind, "session": session, "resources": answers}
+        resources = {name: self._mask.mask(answer) for name, answer in answers.items()}
+        return {"system": self._server.kind, "session": session, "resources": resources}

@@ -9,7 +9,7 @@ from base.masking import Secrets
 from wires.bmc.access import CHECK_LIMITS, BmcAccess, Limits
 from wires.bmc.client import Certificate
 from wires.ipmi.bmc import NOBODY, IpmiBmc
-from wires.ipmi.session import THIS_CHANNEL, Command, IpmiError, Login, Session
+from wires.ipmi.session import THIS_CHANNEL, Command, IpmiError, Login
 
 LAN_SETTING = Command("Get LAN Configuration Parameters", 0x0C, 0x02)
 SUITES_ALLOWED, SUITE_PRIVILEGES = 23, 24
@@ -41,7 +41,7 @@ class IpmiProbe(IpmiBmc):
     def certificate(self) -> Certificate | None:
         """Ask what a BMC tells everybody, before any login. IPMI has no certificates."""
         try:
-            session = Session(self._connect(self._server.host, self._server.port), self._clock, Login(b"", b""))
+            session = self._new_session(Login(b"", b""))
             try:
                 session.read_capabilities()
             finally:

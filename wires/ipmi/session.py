@@ -61,7 +61,11 @@ class Command(NamedTuple):
     name: str
     netfn: int
     number: int
-    is_read: bool = True
+
+    @property
+    def is_read(self) -> bool:
+        """Whether it changes nothing, by the first word that the specification names it with."""
+        return self.name.startswith(("Get ", "Read "))
 
 
 CAPABILITIES = Command("Get Channel Authentication Capabilities", 0x06, 0x38)
@@ -132,6 +136,8 @@ class Session:
     link: Link
     clock: Clock
     login: Login
+    url: str
+    """Of the BMC, for the log."""
     sent: int = 0
     """Number of datagrams sent so far."""
     suite: Suite = SUITES[0]
@@ -202,8 +208,9 @@ class Session:
                 _, payload = unsealed(received) or (0, None)
             return answer_in(payload, command.netfn, command.number, self._sequence) if payload else None
 
+        _LOG.debug("%s", f"{self.url} {command.name} {data.hex(' ')}".rstrip())
         code, *rest = self._exchange(frame, answer, command.name, FIRST_WAIT_S, within_s)
-        _LOG.debug("%s: code %#04x, %d bytes", command.name, code, len(rest))
+        _LOG.debug("%s %s: code %#04x, %d bytes", self.url, command.name, code, len(rest))
         if code:
             raise CodeError(command, code)
         return bytes(rest)
@@ -301,7 +308,7 @@ class Session:
 
         payload = bytes((self._tag,)) + body
         received = self._exchange(lambda: login_frame(payload, kind), answer, what, wait_s, wait_s)
-        _LOG.debug("%s: status %#04x", what, received[1])
+        _LOG.debug("%s %s: status %#04x", self.url, what, received[1])
         if received[1]:
             raise _StatusError(received[1])
         return received

@@ -24,7 +24,7 @@ class OneBmc:
 
     def session(self, user: str = USER, password: str = PASSWORD, levels: tuple[str, ...] = tuple(LEVELS)) -> Session:
         """Return a session that is not logged in yet."""
-        return Session(self.link(), self.clock, Login(user.encode(), password.encode(), levels))
+        return Session(self.link(), self.clock, Login(user.encode(), password.encode(), levels), "ipmi://192.0.2.1")
 
     def link(self, *_: object) -> SimulatedLink:
         self.links.append(SimulatedLink(self.fake, self.clock))
