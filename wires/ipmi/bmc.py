@@ -66,9 +66,14 @@ NOBODY = (
     "compare bmc.address with the BMC's, switch IPMI over LAN on in it, which many have off, and let this machine "
     "reach its UDP port"
 )
+SLOW = "see whether the BMC's own pages answer, and reset the BMC if they do not; then repeat the command"
 CROWDED = "end other sessions of the BMC, or run the command again in two minutes"
 UNPROTECTED = "allow cipher suite 17 in the BMC, or update its firmware"
 KEYED = "remove K_g, the IPMI encryption key, from the BMC: set it to zeros"
+
+
+class OutOfTimeError(SilenceError):
+    """All answers together took too long, so the request was not sent."""
 
 
 class IpmiBmc:
@@ -294,13 +299,13 @@ class IpmiBmc:
         """Return the seconds for the next answer.
 
         Raises:
-            SilenceError: All answers together took too long, so nothing is sent.
+            OutOfTimeError: There are none.
         """
         if self._ends_at is None:
             self._ends_at = self._clock.now() + self._limits.whole_s
         left_s = self._ends_at - self._clock.now()
         if left_s <= 0:
-            raise SilenceError(f"all its answers together took more than {self._limits.whole_s:g} s")
+            raise OutOfTimeError(f"all its answers together took more than {self._limits.whole_s:g} s")
         return min(ANSWER_S, left_s)
 
     def _opened_session(self) -> Session:
@@ -335,7 +340,8 @@ class IpmiBmc:
             return self._refused(error, what, is_read=command.is_read or not was_open)
         if self._session and isinstance(error, SilenceError | OSError):
             self.close()  # the BMC may have restarted: the next request logs in again
-        fix = CROWDED if isinstance(error, NoFreeSessionError) else NOBODY
+        fixes = ((NoFreeSessionError, CROWDED), (OutOfTimeError, SLOW))
+        fix = next((fix for kind, fix in fixes if isinstance(error, kind)), NOBODY)
         if self._limits.whole_s < math.inf:
             return BmcTimeoutError(what, where=self.url, fix=fix)
         is_answer = not isinstance(error, SilenceError | OSError)

@@ -29,6 +29,7 @@ def test_a_bmc_without_options_of_its_own_gets_the_common_ones() -> None:
         "legacy_tls": False,
         "session": False,
         "boot_mode": "Legacy",
+        "boot_mac": "",
         "login": f"the bmc of {FIRST} in install-config.yaml",
     }
 
