@@ -191,6 +191,7 @@ def test_a_change_of_protection_or_of_the_logins_place_asks_no_bmc(change: Props
         pytest.param({"verify": False}, id="lax"),
         pytest.param({"legacy_tls": True}, id="legacy-tls"),
         pytest.param({"login": "bmc_credentials.m0"}, id="login"),
+        pytest.param({"boot_mac": "52:54:00:11:10:01"}, id="boot-mac"),
     ],
 )
 def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]) -> None:
@@ -204,7 +205,8 @@ def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.Monk
     with pytest.raises(OkdBaremetalError):
         BmcHostProvider().create({**DEAD, "bmc": {**DEAD["bmc"], **own}})
     wanted = {"address": DEAD["bmc"]["address"], "username": "admin", "ca": "", "fingerprint": ""}
-    wanted |= {"verify": True, "legacy_tls": False, "session": False, "boot_mode": "UEFI", "login": "", **own}
+    wanted |= {"verify": True, "legacy_tls": False, "session": False, "boot_mode": "UEFI", "boot_mac": ""}
+    wanted |= {"login": "", **own}
     assert [(access.model_dump(), password.get_secret_value()) for access, password in asked] == [(wanted, "hidden")]
 
 

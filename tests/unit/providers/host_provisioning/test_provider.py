@@ -177,6 +177,7 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
         "legacy_tls": False,
         "session": False,
         "boot_mode": "UEFI",
+        "boot_mac": "",
         "login": "",
         **reached,
     }
