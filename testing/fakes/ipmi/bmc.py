@@ -1,15 +1,15 @@
-"""An IPMI BMC before a server in memory (`testing.fakes.bmc`), with faults."""
+"""An IPMI BMC before a server, with faults."""
 
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 from base.clock import Clock
-from testing.fakes.bmc import FakeBmc
 from testing.fakes.ipmi.sessions import Sessions
 from testing.fakes.ipmi.traits import TRAITS, Traits
-from wires.bmc.client import BootOverride, Power
+from wires.bmc.client import DISABLED, LEGACY, NO_TARGET, ONCE, UEFI, BootOverride, Identity, Power
 
 USER, PASSWORD = "root", "calvin-0001-calvin"
 NEVER_VALID = bytes(5)
@@ -26,12 +26,41 @@ TARGETS = {0x04: "Pxe", 0x08: "Hdd", 0x14: "Cd", 0x18: "BiosSetup", 0x24: "Hdd"}
 SUPERMICRO = 10876
 
 
+class Server(Protocol):
+    """A server, as its BMC drives it: one in memory (`testing.fakes.bmc`), or one of the lab."""
+
+    @property
+    def machine(self) -> Identity:
+        """What it is."""
+        ...
+
+    @property
+    def clock(self) -> Clock:
+        """The time in which it runs."""
+        ...
+
+    def power(self) -> Power:
+        """Return its power state."""
+        ...
+
+    def request_power(self, want: Power) -> None:
+        """Switch it."""
+        ...
+
+    def boot_by(self, override: Callable[[], BootOverride]) -> None:
+        """Have its firmware ask for the boot override, right before each boot."""
+        ...
+
+
+S = TypeVar("S", bound=Server)
+
+
 @dataclass
-class FakeIpmiBmc:
+class FakeIpmiBmc(Generic[S]):
     """A BMC and its server.
 
     Args:
-        server: Power, firmware, disk and installer.
+        server: What it switches and boots.
         loss: Share of datagrams that is lost, in each direction.
         latency_s: Seconds from a datagram to its answer.
         lost_answers: Number of answers to Chassis Control that are lost, after it took effect.
@@ -40,7 +69,7 @@ class FakeIpmiBmc:
         seed: Of what is lost.
     """
 
-    server: FakeBmc
+    server: S
     traits: Traits = TRAITS["generic"]
     loss: float = 0.0
     latency_s: float = 0.0
@@ -48,6 +77,8 @@ class FakeIpmiBmc:
     codes: dict[tuple[int, int], list[int]] = field(default_factory=dict)
     noise: bool = False
     seed: int = 0
+    users: dict[bytes, bytes] = field(default_factory=lambda: {USER.encode(): PASSWORD.encode()})
+    """Passwords by name."""
     flags: bytes = NEVER_VALID
     log: list[tuple[int, int, bytes]] = field(default_factory=list)
     """Requests in sessions: network function, command, data."""
@@ -59,10 +90,9 @@ class FakeIpmiBmc:
     _kept: bool = False
 
     def __post_init__(self) -> None:
-        boot = self.server._boot
-        self.server._boot = lambda: (self._use_flags(), boot())[1]  # type: ignore[method-assign, func-returns-value]
+        self.server.boot_by(self._use_flags)
         self.random = random.Random(self.seed)  # noqa: S311
-        self.sessions = Sessions(self.traits, self.clock, self._run, self._guid(), {USER.encode(): PASSWORD.encode()})
+        self.sessions = Sessions(self.traits, self.clock, self._run, self._guid(), self.users)
 
     @property
     def clock(self) -> Clock:
@@ -141,14 +171,14 @@ class FakeIpmiBmc:
             return None
         return 0, b""
 
-    def _use_flags(self) -> None:
-        """Hand the flags to the firmware, which uses up those of one boot when it boots."""
+    def _use_flags(self) -> BootOverride:
+        """Return what the flags say to the firmware, which uses up those of one boot when it boots."""
         valid, persistent = self.flags[0] & 0x80, self.flags[0] & 0x40
         works = valid and (persistent or self.traits.once_works)
-        target = self._target() if works else None
-        self.server.override = BootOverride(target, "Once") if target else BootOverride("None", "Disabled")
+        target, mode = self._target() if works else None, UEFI if self.flags[0] & 0x20 else LEGACY
         if not persistent and not self.traits.once_shows:
             self.flags = NEVER_VALID
+        return BootOverride(target, ONCE, mode) if target else BootOverride(NO_TARGET, DISABLED)
 
     def _target(self) -> str | None:
         """Return what the firmware boots. A Supermicro's in UEFI mode knows the disk by another device only."""

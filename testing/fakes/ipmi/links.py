@@ -4,11 +4,12 @@ import heapq
 import socket
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import count
 from selectors import EVENT_READ, DefaultSelector
+from typing import Any
 
 from testing.fakes.clock import FakeClock
 from testing.fakes.ipmi.bmc import FakeIpmiBmc
@@ -18,7 +19,7 @@ from testing.fakes.ipmi.bmc import FakeIpmiBmc
 class SimulatedLink:
     """Implements `wires.ipmi.link.Link`: time passes only while the client waits."""
 
-    bmc: FakeIpmiBmc
+    bmc: FakeIpmiBmc[Any]
     clock: FakeClock
     closed: bool = False
     _coming: list[tuple[float, int, bytes]] = field(default_factory=list)
@@ -52,30 +53,35 @@ class TickingClock(FakeClock):
         time.sleep(seconds)
 
 
-@contextmanager
-def served(bmcs: Sequence[FakeIpmiBmc], address: str = "127.0.0.1") -> Iterator[list[int]]:
-    """Serve each BMC at a UDP port of its own, in one thread; yield the ports."""
-    selector, ended = DefaultSelector(), threading.Event()
-    sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in bmcs]
-    for one, bmc in zip(sockets, bmcs, strict=True):
-        one.bind((address, 0))
-        selector.register(one, EVENT_READ, bmc)
-
-    def serve() -> None:
-        while not ended.is_set():
+def answer_until(
+    bmcs: Mapping[socket.socket, Callable[[bytes], Iterable[bytes]]], is_ended: Callable[[], bool]
+) -> None:
+    """Answer what comes to each socket as its BMC does, until `is_ended`."""
+    with DefaultSelector() as selector:
+        for one, answers in bmcs.items():
+            selector.register(one, EVENT_READ, answers)
+        while not is_ended():
             for key, _ in selector.select(0.1):
                 assert isinstance(key.fileobj, socket.socket)
                 datagram, peer = key.fileobj.recvfrom(4096)
-                for answer in key.data.answers(datagram):
+                for answer in key.data(datagram):
                     key.fileobj.sendto(answer, peer)
 
-    thread = threading.Thread(target=serve)
+
+@contextmanager
+def served(bmcs: Sequence[FakeIpmiBmc[Any]], address: str = "127.0.0.1") -> Iterator[list[int]]:
+    """Serve each BMC at a UDP port of its own, in one thread; yield the ports."""
+    ended, sockets = threading.Event(), {}
+    for bmc in bmcs:
+        one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        one.bind((address, 0))
+        sockets[one] = bmc.answers
+    thread = threading.Thread(target=answer_until, args=(sockets, ended.is_set))
     thread.start()
     try:
         yield [one.getsockname()[1] for one in sockets]
     finally:
         ended.set()
         thread.join()
-        selector.close()
         for one in sockets:
             one.close()

@@ -32,7 +32,7 @@ def _no_pace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session, "PACE_S", 0.05)
 
 
-def fake(kind: str = "generic", **faults: float) -> FakeIpmiBmc:
+def fake(kind: str = "generic", **faults: float) -> FakeIpmiBmc[FakeBmc]:
     server = FakeBmc(TickingClock(), sticky=False, change_s=0.0, disk="installed before")
     return FakeIpmiBmc(server, TRAITS[kind], **faults)  # type: ignore[arg-type]
 

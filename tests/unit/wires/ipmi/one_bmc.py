@@ -18,7 +18,7 @@ from wires.ipmi.session import Login, Session
 class OneBmc:
     """A BMC before a server that is off."""
 
-    fake: FakeIpmiBmc
+    fake: FakeIpmiBmc[FakeBmc]
     clock: FakeClock
     links: list[SimulatedLink] = field(default_factory=list)
 
