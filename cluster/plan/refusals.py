@@ -318,13 +318,17 @@ def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
 
 
 def _only_for_redfish(intent: Intent, options: Options) -> Iterator[Fault]:
-    """Yield the options of hosts whose BMC speaks IPMI that say how to reach a Redfish service."""
+    """Yield the options of hosts whose BMC speaks IPMI that say how to reach a Redfish service.
+
+    Releases without IPMI read an address without a type as one of Redfish, so such options may belong to it.
+    """
+    fix = "remove it, or write redfish:// in bmc.address, if that BMC speaks Redfish"
     for name in (host.name for host in intent.hosts if host.bmc.url.speaks_ipmi):
         if name in options.bmc_trust:
-            yield Fault(f"bmc_trust.{name}", "its BMC speaks IPMI, which has no certificates", "remove it")
+            yield Fault(f"bmc_trust.{name}", "its BMC speaks IPMI, which has no certificates", fix)
         if name in options.bmc_credentials and options.bmc_credentials[name].session:
             what = "its BMC speaks IPMI, which has no sessions of Redfish"
-            yield Fault(f"bmc_credentials.{name}.session", what, "remove it")
+            yield Fault(f"bmc_credentials.{name}.session", what, fix)
 
 
 def _machines_named_twice(options: Options) -> Iterator[Fault]:

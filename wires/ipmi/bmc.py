@@ -64,7 +64,7 @@ FLAGS_STALE_S = 20.0
 """Seconds after which the boot flags are sent again before a power-on: some BMCs drop them after 60."""
 NOBODY = (
     "compare bmc.address with the BMC's, switch IPMI over LAN on in it, which many have off, and let this machine "
-    "reach its UDP port"
+    "reach its UDP port; if it speaks Redfish, write redfish:// in bmc.address"
 )
 SLOW = "see whether the BMC's own pages answer, and reset the BMC if they do not; then repeat the command"
 CROWDED = "end other sessions of the BMC, or run the command again in two minutes"

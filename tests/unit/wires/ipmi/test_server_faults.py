@@ -101,7 +101,12 @@ REFUSED: dict[str, tuple[Traits, Change, type[BmcError], str]] = {
         r"0xd4\. Fix: give the user",
     ),
     "has no free session": (Traits(slots=0), having(), BmcTimeoutError, "no free session.*Fix: end other"),
-    "is silent": (Traits(), having(silent_until=1e9), BmcTimeoutError, "no answer.*Fix: .* IPMI over LAN"),
+    "is silent": (
+        Traits(),
+        having(silent_until=1e9),
+        BmcTimeoutError,
+        "no answer.*Fix: .* IPMI over LAN.* write redfish://",
+    ),
     "has no boot flags": (Traits(flags=False), having(), BmcRefusedError, "read the boot flags.*0xc1"),
     "reports neither UUID nor serial, and the consent names one": (
         TRAITS["virtualbmc"],
