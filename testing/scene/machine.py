@@ -75,7 +75,8 @@ class Machine:
         return self.start("keepalived", "keepalived", "-n", "-l", "-P", "-f", "/run/okd-baremetal/keepalived.conf")
 
     def stop_keepalived(self, keepalived: subprocess.Popen[bytes]) -> None:
-        """Stop keepalived as its unit does, and wait for its end."""
+        """Stop keepalived as its unit does, once it has written its process id, and wait for its end."""
+        until("keepalived runs", (self.folder / "run/keepalived.pid").exists)
         self.run("bash", "-c", "kill $(</run/keepalived.pid)")
         keepalived.wait()
 

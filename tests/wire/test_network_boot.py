@@ -37,8 +37,11 @@ class Server:
 
     @contextmanager
     def running(self) -> Iterator[list[str]]:
-        """Run it, and yield its log, which is complete at the end. Its user can read the folder of iPXE."""
-        with TemporaryDirectory() as tftp:
+        """Run it, and yield its log, which is complete at the end.
+
+        Its user can read the folder of iPXE, which is not below pytest's: these are root's alone.
+        """
+        with TemporaryDirectory(dir="/tmp") as tftp:
             Path(tftp).chmod(0o755)
             for name in ("undionly.kpxe", "snponly.efi"):
                 (Path(tftp) / name).write_text(f"this is {name}\n")
