@@ -16,7 +16,7 @@ from providers.bmc_host.engine import BmcHostEngine
 from providers.pulumi.workers import WORKERS
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running_in_process
 from testing.fakes.fleet.vendors import VENDORS
-from wires.redfish.client.access import CHECK_LIMITS, LIMITS, BmcAccess, Limits
+from wires.bmc.access import CHECK_LIMITS, LIMITS, BmcAccess, Limits
 from wires.redfish.probe import BmcProbe
 
 HOSTS, SICK = 100, 10

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from ipaddress import ip_address
 from typing import Self
 
-from wires.redfish.bmc import MEDIA_CERTIFICATE
+from wires.bmc.client import MEDIA_CERTIFICATE
 
 LIFETIME = datetime.timedelta(days=3650)
 SINCE = datetime.datetime(2000, 1, 1, tzinfo=datetime.UTC)  # a BMC's clock may be years behind

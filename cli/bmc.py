@@ -24,11 +24,10 @@ from cluster.plan.model import PlannedHost
 from providers.bmc_host.checks import BmcReport, Check, consented
 from providers.bmc_host.engine import BmcHostEngine
 from providers.pulumi.workers import WORKERS
-from wires.redfish.bmc import Identity
-from wires.redfish.capture.tree import BmcCapture
-from wires.redfish.client.access import BmcAccess
-from wires.redfish.identity import is_one_machine, named
-from wires.redfish.probe import BmcProbe
+from wires.bmc.access import BmcAccess
+from wires.bmc.client import Identity, ProbedBmc
+from wires.bmc.identity import is_one_machine, named
+from wires.bmc_clients import capture_of, probe_of
 
 CAPTURE_FILE = "capture.json"
 T = TypeVar("T")
@@ -195,7 +194,7 @@ def tree_of(plan: BmcPlan, host: PlannedHost, on_read: Callable[[str], None]) ->
     Raises:
         BmcError: The BMC does not answer, or its system cannot be read.
     """
-    bmc = BmcCapture(BmcAccess.of(plan.options, host, ca=plan.bmc_ca), host.bmc.password)
+    bmc = capture_of(BmcAccess.of(plan.options, host, ca=plan.bmc_ca), host.bmc.password)
     try:
         return bmc.tree(on_read)
     except BmcTransientError as error:
@@ -218,8 +217,8 @@ def _chosen(hosts: Sequence[H], name: str | None) -> list[H]:
 
 
 @contextmanager
-def _probe(plan: BmcPlan, host: PlannedHost) -> Iterator[tuple[BmcProbe, BmcHostEngine]]:
-    bmc = BmcProbe(BmcAccess.of(plan.options, host, ca=plan.bmc_ca), host.bmc.password)
+def _probe(plan: BmcPlan, host: PlannedHost) -> Iterator[tuple[ProbedBmc, BmcHostEngine]]:
+    bmc = probe_of(BmcAccess.of(plan.options, host, ca=plan.bmc_ca), host.bmc.password)
     consented_to = plan.options.consent.get(host.name, "")
     try:
         yield bmc, BmcHostEngine(bmc, SYSTEM_CLOCK, print, host.name, consented_to, 0)
@@ -249,9 +248,12 @@ def _progress(hosts: Sequence[H], verdict: Callable[[T], str]) -> Callable[[H, T
 def _print_details(rows: list[BmcReport]) -> None:
     print()
     print("\n".join(table([list(DETAILS), *(_cells(row, DETAILS) for row in rows)])))
-    if stops := [f"{row.host}: {stop}" for row in rows for stop in row.stops]:
-        print("\nThese would stop `up`:")
-        for line in stops:
+    warnings = [f"{row.host}: {warning}" for row in rows for warning in row.warnings]
+    stops = [f"{row.host}: {stop}" for row in rows for stop in row.stops]
+    for title, lines in (("Unsafe:", warnings), ("These would stop `up`:", stops)):
+        if lines:
+            print(f"\n{title}")
+        for line in lines:
             print(one_line(line))
 
 

@@ -44,6 +44,8 @@ class Bmc:
     tls: bool
     system: str | None
     """Id of the system in its URL. None: the URL has none, so the BMC has only one system."""
+    ipmi: bool = False
+    """Whether it speaks IPMI, at a UDP port."""
 
     @property
     def pattern(self) -> str:
@@ -183,6 +185,9 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
             emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"
             what = f"{', '.join(settings)}: {emulated}"
             yield Fault(f"{server.name}.networkConfig", what, "rehearse without it")
+        if server.bmc.url.speaks_ipmi and server.boot_mode == "legacy":
+            what = "legacy behind IPMI: the lab's firmware is UEFI, and IPMI sets another mode for one boot only"
+            yield Fault(f"{server.name}.bootMode", what, "rehearse with UEFI")
     if (bridge := provisioning_bridge(plan)) == plan.bootstrap.bridge:
         what = f"{bridge} is externalBridge too: the lab has a bridge for each of the two networks"
         yield Fault("platform.baremetal.provisioningBridge", what, "name another one")
@@ -198,7 +203,7 @@ def _bmcs(plan: Intent) -> dict[str, Bmc]:
         if (address := parse_address(url.host)) is None:
             address = named[url.host] = named.get(url.host) or next(free)
         system = (url.system_id or "").rsplit("/", 1)[-1] or None
-        bmcs[host.name] = Bmc(url.host, address, url.port, url.transport == "https", system)
+        bmcs[host.name] = Bmc(url.host, address, url.port, url.transport == "https", system, url.speaks_ipmi)
     return bmcs
 
 

@@ -1,9 +1,9 @@
 """Comparison of a machine with the operator's consent: the one machine whose disk may be wiped for a host."""
 
 from base.errors import Fault, quoted, word
-from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import is_shared, named, usable
+from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
+from wires.bmc.client import Identity
+from wires.bmc.identity import is_shared, named, usable
 
 
 def consent_command(host: str, value: str) -> str:
@@ -19,7 +19,7 @@ def _setting(host: str) -> str:
 def missing_consent(host: str, address: str) -> Fault:
     """Return the fault of a server without a consent, whose BMC has this address."""
     what = f"consent.{host} is missing: it names the one machine whose disk may be wiped"
-    source = f"UUID or serial as the BMC reports it (GET {_system(address)}, or the sticker)"
+    source = f"UUID or serial as the BMC reports it ({_source(address)}, or the sticker)"
     return Fault("consent", what, f"run `{_setting(host)} <UUID>`, with its {source}")
 
 
@@ -49,10 +49,13 @@ def _zeros(consent: str) -> str:
     return "; a serial that begins with 0 stands in quotes in the stack's file" if consent.isdecimal() else ""
 
 
-def _system(address: str) -> str:
+def _source(address: str) -> str:
+    """Return what reads the UUID of a BMC by hand. For IPMI, `-a` has ipmitool ask for the password."""
     unnamed = "/redfish/v1/Systems/<id>"
     try:
-        url = parse_redfish_url(address)
+        url = parse_bmc_url(address)
     except BmcUrlError:
-        return unnamed
-    return f"{url.base}{url.system_id or unnamed}"
+        return f"GET {unnamed}"
+    if url.speaks_ipmi:
+        return f"`ipmitool -I lanplus -H {url.host} -p {url.port} -U <user> -a mc guid`"
+    return f"GET {url.base}{url.system_id or unnamed}"

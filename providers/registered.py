@@ -5,8 +5,8 @@ A removal may fail, and its machine be added under another name before Pulumi re
 
 from collections.abc import Mapping
 
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import MachineId, is_one_machine
+from wires.bmc.client import Identity
+from wires.bmc.identity import MachineId, is_one_machine
 
 MACHINES: dict[str, MachineId] = {}
 """By host, as `Machines` has it. A run of Pulumi has one process for all resources, and deletes last."""

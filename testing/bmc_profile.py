@@ -12,7 +12,7 @@ from typing import Any
 from sushy.resources.system.constants import SystemType
 
 from testing.checkout import ROOT
-from wires.redfish.bmc import CD, SPELLINGS, UEFI, Power
+from wires.bmc.client import CD, SPELLINGS, UEFI, Power
 from wires.redfish.boot.network import HTTP_BOOT_URI
 from wires.redfish.drives.discs import ACTIONS, DISC
 from wires.redfish.sushy_bmc import MODE, RESET

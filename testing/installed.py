@@ -20,7 +20,7 @@ from providers.vip_handoff.model import VipHandoffOuts
 from providers.vip_handoff.provider import VipHandoffProvider
 from testing import plans
 from testing.preview_steps import handoff, records
-from wires.redfish.identity import MachineId
+from wires.bmc.identity import MachineId
 
 Resource = tuple[Provider[Any, Any], Spec, Outs]
 

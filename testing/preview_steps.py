@@ -26,7 +26,7 @@ from providers.rendered_asset.model import RenderedAssetSpec
 from providers.vip_handoff.model import VipHandoffSpec
 from review.preview import SECRET, UNKNOWN
 from testing import plans
-from wires.redfish.identity import MachineId
+from wires.bmc.identity import MachineId
 
 ROOT = f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::baremetal:cluster:Cluster"
 STACK = {"op": "update", "urn": f"urn:pulumi:{plans.STACK}::{plans.PROJECT}::pulumi:pulumi:Stack::{plans.STACK}"}

@@ -23,7 +23,7 @@ from testing.checkout import copy_program
 from testing.command_line import run
 from testing.project import COMMAND_S
 from testing.pulumi_env import pulumi_env
-from wires.redfish.identity import MachineId
+from wires.bmc.identity import MachineId
 
 STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
 INSTALL_CONFIG = "stacks/rehearsal/install-config.yaml"

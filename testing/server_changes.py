@@ -11,11 +11,11 @@ from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
 from cluster.plan.model import PlannedHost, Server
 from cluster.values.address import parse_address
-from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.bmc_url import parse_bmc_url
 from testing import plans
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.engine import Site, Stack
-from wires.redfish.bmc import Power
+from wires.bmc.client import Power
 
 NEW, STRANGER, SPARE = "SERIAL-new", "SERIAL-stranger", "okd-spare-0"
 BMC = "redfish-virtualmedia+https://{}/redfish/v1/Systems/1"
@@ -66,7 +66,7 @@ class Scene:
 
     def readdress(self, name: str, address: str) -> None:
         """Give a host another address of its BMC."""
-        self.change(name, bmc=self.host(name).bmc.changed(address=address, url=parse_redfish_url(address)))
+        self.change(name, bmc=self.host(name).bmc.changed(address=address, url=parse_bmc_url(address)))
         self.asks = address
 
     def new_machine(self) -> str:
@@ -94,7 +94,7 @@ def _scene(state: str) -> Scene:
     spare = bootstrap.hosts[-1].changed(
         name=SPARE,
         bmc=bootstrap.hosts[-1].bmc.changed(
-            address=BMC.format("192.0.2.80"), url=parse_redfish_url(BMC.format("192.0.2.80"))
+            address=BMC.format("192.0.2.80"), url=parse_bmc_url(BMC.format("192.0.2.80"))
         ),
         addresses=(),
     )

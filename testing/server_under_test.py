@@ -21,9 +21,9 @@ from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
 from testing.fakes.mark import FakeMark
 from testing.progress import into
 from wires.api.https import Endpoint
-from wires.redfish.bmc import UEFI
-from wires.redfish.client.access import BmcAccess, Limits
-from wires.redfish.steps import run_steps
+from wires.bmc.access import BmcAccess, Limits
+from wires.bmc.client import UEFI
+from wires.bmc.steps import run_steps
 from wires.redfish.sushy_bmc import SushyBmc
 
 NAME = "okd-master-0"

@@ -85,7 +85,8 @@ def _scheme(kind: str) -> Callable[[InstallConfig], bool]:
 
 
 def _address(kind: str) -> dict[str, Any]:
-    return {**_suiting(kind), f"{HOST}.bmc.address": f"{kind}://{SYSTEM}"}
+    bmc = SYSTEM.partition("/")[0] if kind in IPMI else SYSTEM
+    return {**_suiting(kind), f"{HOST}.bmc.address": f"{kind}://{bmc}"}
 
 
 def _suiting(kind: str) -> dict[str, Any]:
@@ -94,7 +95,8 @@ def _suiting(kind: str) -> dict[str, Any]:
 
 
 VIRTUAL_MEDIA = ("redfish-virtualmedia", "idrac-virtualmedia", "ilo5-virtualmedia")
-NETWORK_BOOT = ("redfish", "idrac-redfish", "ilo5-redfish", "ipmi", "libvirt")
+IPMI = ("ipmi", "libvirt")
+NETWORK_BOOT = ("redfish", "idrac-redfish", "ilo5-redfish", *IPMI)
 SCHEMES = {f"`{HOST}.bmc.address`: {kind}": kind for kind in (*VIRTUAL_MEDIA, UEFI_HTTP, *NETWORK_BOOT)}
 UNTYPED = f"`{HOST}.bmc.address`, no type"
 FAMILIES = {
@@ -237,7 +239,7 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     f"`{HOST}.networkConfig`": {f"{HOST}.networkConfig": clusters.nmstate("eno1", "192.168.111.21")},
     f"`{HOST}.hardwareProfile`": {f"{HOST}.hardwareProfile": "default"},
     **{label: _address(kind) for label, kind in SCHEMES.items()},
-    UNTYPED: {**MANAGED, f"{HOST}.bmc.address": SYSTEM},
+    UNTYPED: {**MANAGED, f"{HOST}.bmc.address": SYSTEM.partition("/")[0]},
     f"`{HOST}.bmc.username`": {f"{HOST}.bmc.username": "other"},
     f"`{HOST}.bmc.password`": {f"{HOST}.bmc.password": "other"},
     f"`{HOST}.bmc.disableCertificateVerification`": {f"{HOST}.bmc.disableCertificateVerification": True},

@@ -14,8 +14,8 @@ from providers.bmc_host.resource import BmcHost
 from providers.host_provisioning.model import HostProvisioningSpec, HostSpec
 from providers.host_provisioning.resource import HostProvisioning
 from testing.urns import urn
-from wires.redfish.client.access import BmcAccess
-from wires.redfish.identity import MachineId
+from wires.bmc.access import BmcAccess
+from wires.bmc.identity import MachineId
 
 DISK = {"deviceName": "/dev/vda"}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 EXIT_OK, EXIT_INVALID, EXIT_REFUSED = 0, 2, 4
-PLAN, WRITE, REDFISH, LIBVIRT = "plan", "write", "redfish", "libvirt"
+PLAN, WRITE, REDFISH, IPMI, LIBVIRT = "plan", "write", "redfish", "ipmi", "libvirt"
 """The events of the lines that are looked at; all others change nothing."""
 REQUEST = re.compile(r"(?P<bmc>https?://\S+) (?P<method>[A-Z]+) (?P<path>\S+)(?P<rest>.*)", re.DOTALL)
 ANSWER = re.compile(r" (HTTP \d{3}|no answer), ")
@@ -24,6 +24,10 @@ ANSWER = re.compile(r" (HTTP \d{3}|no answer), ")
 READS = ("GET", "HEAD")
 SESSIONS = re.compile(r"/Sessions(/|$)")
 """Paths of requests that only log in or out."""
+IPMI_REQUEST = re.compile(r"(?P<bmc>ipmi://\S+) (?P<name>[^:]+)")
+"""The request's name by the specification, and its data; a colon follows the name in the line of an answer."""
+IPMI_HARMLESS = ("Get ", "Read ", "Set Session Privilege Level", "Close Session")
+"""How requests begin that only read, log in or log out."""
 DOMAIN_CALL = re.compile(r"\S+: (defineXML|create|shutdownFlags|destroy|undefineFlags) (?P<target>domain \S+)")
 VOLUME_CALL = re.compile(r"\S+: createXML volume (?P<volume>\S+) of pool (?P<pool>\S+)")
 
@@ -97,7 +101,7 @@ class Run:
                 self._bound(number, text)
             case "write":
                 self._written(number, str(entry.get("resource", "")), text)
-            case "redfish" | "libvirt" as wire:
+            case "redfish" | "ipmi" | "libvirt" as wire:
                 if target := _changes(wire, text):
                     self._changed(number, target, text)
 
@@ -129,6 +133,9 @@ def _changes(wire: str, text: str) -> str:
             return ""
         is_answer = request["path"].endswith(":") and ANSWER.match(request["rest"])
         return "" if is_answer else f"BMC {request['bmc']}"
+    if wire == IPMI:
+        sent = IPMI_REQUEST.fullmatch(text)
+        return f"BMC {sent['bmc']}" if sent and not sent["name"].startswith(IPMI_HARMLESS) else ""
     if call := DOMAIN_CALL.fullmatch(text):
         return call["target"]
     call = VOLUME_CALL.fullmatch(text)

@@ -25,7 +25,7 @@ from cluster.topology import topology_of
 from cluster.values.address import Address, Network, in_any, networks, parse_address
 from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
-from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.bmc_url import parse_bmc_url
 from cluster.values.mac import parse_mac
 from cluster.values.role import Role
 from cluster.values.vrrp import router_ids
@@ -170,7 +170,7 @@ def _host(written: Host, role: Role | None, provisioning: Provisioning, index: i
         network_config=written.network_config,
         bmc=PlannedBmc(
             address=written.bmc.address,
-            url=parse_redfish_url(written.bmc.address),
+            url=parse_bmc_url(written.bmc.address),
             username=written.bmc.username,
             password=written.bmc.password,
             verify_tls=not written.bmc.disable_certificate_verification,

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from base.errors import Fault
 from base.shapes import below
 from cluster.install_config import InstallConfig, Reading
-from cluster.install_config.platform import BARE, DISABLED, MANAGED, UNMANAGED, Host
+from cluster.install_config.platform import BARE, DISABLED, MANAGED, UNMANAGED, Bmc, Host
 from cluster.install_config.rules.vips import user_managed
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Images, MachineOptions, MediaOption, Options
@@ -23,7 +23,7 @@ from cluster.plan.node_addresses import asks_dhcp, has_static, unused
 from cluster.values import pull_secret, web_hook
 from cluster.values.address import IPV6, in_any, networks, parse_address, parse_cidr
 from cluster.values.architecture import Architecture
-from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_redfish_url
+from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_bmc_url
 from cluster.values.boot_method import BootMethod
 
 MEDIA = "media.address"
@@ -77,6 +77,7 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     """Yield the options that `up` needs and that are missing or contradictory."""
     yield from (value for value in missing(intent) if value.where != MEDIA)  # see _no_boot_server
     yield from _consents(intent, options)
+    yield from _only_for_redfish(intent, options)
     yield from _machines_named_twice(options)
     yield from _reinstalls(intent, options)
     yield from _base_of_the_bootstrap(options)
@@ -216,18 +217,28 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
     architectures = {role: pool.architecture for role, pool in pools(config).items()}
     for index, (host, role) in enumerate(zip(config.baremetal.hosts or (), roles(config), strict=True)):
         try:
-            url = parse_redfish_url(host.bmc.address)
+            url = parse_bmc_url(host.bmc.address)
         except BmcUrlError as error:
             yield error.fault.within(f"{BARE}.hosts[{index}].bmc.address")
         else:
             if role and (what := _unbootable(host, url, architectures[role])):
                 yield Fault(f"{BARE}.hosts[{index}].bmc.address", what, f"use {url.instead}")
+            if url.speaks_ipmi:
+                yield from _too_long(host.bmc, f"{BARE}.hosts[{index}].bmc")
         if host.role == "arbiter":
             what = "arbiter: this program does not install one"
             yield Fault(f"{BARE}.hosts[{index}].role", what, "write master or worker")
         if role and host.boot_mode == "legacy" and architectures[role] == Architecture.ARM64:
             what = "legacy: servers of arm64 have only UEFI firmware"
             yield Fault(f"{BARE}.hosts[{index}].bootMode", what, "write UEFI")
+
+
+def _too_long(bmc: Bmc, where: str) -> Iterator[Fault]:
+    """Yield the parts of a login that IPMI 2.0 has no room for (sections 13.20 and 22.30)."""
+    for key, text, most in (("username", bmc.username, 16), ("password", bmc.password.get_secret_value(), 20)):
+        if len(text.encode()) > most:
+            fix = "set a shorter one in the BMC, and write it here"
+            yield Fault(f"{where}.{key}", f"longer than {most} bytes, the most that IPMI has", fix)
 
 
 def _unbootable(host: Host, url: BmcUrl, architecture: str) -> str:
@@ -304,6 +315,20 @@ def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
         for name in lines:
             if name not in names:
                 yield Fault(f"{option}.{name}", "no such host", "remove it, or write the name of a host")
+
+
+def _only_for_redfish(intent: Intent, options: Options) -> Iterator[Fault]:
+    """Yield the options of hosts whose BMC speaks IPMI that say how to reach a Redfish service.
+
+    Releases without IPMI read an address without a type as one of Redfish, so such options may belong to it.
+    """
+    fix = "remove it, or write redfish:// in bmc.address, if that BMC speaks Redfish"
+    for name in (host.name for host in intent.hosts if host.bmc.url.speaks_ipmi):
+        if name in options.bmc_trust:
+            yield Fault(f"bmc_trust.{name}", "its BMC speaks IPMI, which has no certificates", fix)
+        if name in options.bmc_credentials and options.bmc_credentials[name].session:
+            what = "its BMC speaks IPMI, which has no sessions of Redfish"
+            yield Fault(f"bmc_credentials.{name}.session", what, fix)
 
 
 def _machines_named_twice(options: Options) -> Iterator[Fault]:

@@ -1,21 +1,23 @@
 """The BMC address of an install-config, parsed as by metal3's baremetal-operator.
 
 Forms and verdicts follow metal3-io/baremetal-operator 137d8726384c, pkg/hardwareutils/bmc, over Go's net/url. This
-parser is stricter: it refuses credentials, a query, a fragment and unprintable characters, and wants a host that is
-not a mistyped IPv4 address, and a port from 1 to 65535.
+parser is stricter: it refuses credentials, a fragment and unprintable characters, for IPMI a path, and any query but
+IPMI's `?privilegelevel=`; and it wants a host that is not a mistyped IPv4 address, and a port from 1 to 65535.
 """
 
 import difflib
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 from urllib.parse import quote, unquote
 
 from base.errors import OkdBaremetalError
 from cluster.values.address import netloc, parse_address
 
-Transport = Literal["https", "http"]
-PORTS: dict[Transport, int] = {"https": 443, "http": 80}
+Transport = Literal["https", "http", "ipmi"]
+PORTS: dict[Transport, int] = {"https": 443, "http": 80, "ipmi": 623}
+IPMI: Literal["ipmi"] = "ipmi"
+"""The type that metal3 reads where none is named; also the transport and the driver."""
 
 
 class _Kind(NamedTuple):
@@ -33,17 +35,20 @@ KINDS = {
     "idrac-virtualmedia": _Kind("idrac", virtual_media=True),
     "ilo5-redfish": _Kind("redfish", needs_provisioning_network=True),
     "ilo5-virtualmedia": _Kind("redfish", virtual_media=True),
+    IPMI: _Kind(IPMI, needs_provisioning_network=True),
+    "libvirt": _Kind(IPMI, needs_provisioning_network=True),
 }
+WEB: tuple[Transport, ...] = ("https", "http")
+_REDFISH = [kind for kind, of in KINDS.items() if of.driver != IPMI]
 SCHEMES: dict[str, tuple[str, Transport]] = {
-    **{kind: (kind, "https") for kind in KINDS},
-    **{f"{kind}+{transport}": (kind, transport) for kind in KINDS for transport in PORTS},
+    **{kind: (kind, "https" if kind in _REDFISH else IPMI) for kind in KINDS},
+    **{f"{kind}+{transport}": (kind, transport) for kind in _REDFISH for transport in WEB},
 }
-UNTYPED = "ipmi"
-"""The type that metal3 reads where none is named."""
-PXE_ONLY = (UNTYPED, "libvirt")
+PRIVILEGES = ("ADMINISTRATOR", "OPERATOR")
+"""The values of `privilegelevel` that may switch power. Ironic knows these two, USER and CALLBACK, in capitals."""
 REMOVED = ("ilo4", "ilo4-virtualmedia", "ilo5", "irmc", "ibmc", "idrac")
 """Types that metal3 no longer supports (`idrac` is WSMAN). The installer still knows them: see `metal3`."""
-FOREIGN = {*PXE_ONLY, *REMOVED, *(f"{family}+{transport}" for family in REMOVED for transport in PORTS)}
+FOREIGN = {*REMOVED, *(f"{family}+{transport}" for family in REMOVED for transport in WEB)}
 INSTEAD = "redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE"
 
 _URL = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(//)?([^/?#]*)([^?#]*)(.*)")
@@ -60,19 +65,15 @@ class BmcUrlError(OkdBaremetalError, ValueError):
 
 
 class ForeignBmc(BmcUrlError):  # noqa: N818 (it says what the BMC is)
-    """A type that metal3 supports, or once supported, and that is not Redfish."""
+    """A type of `REMOVED`, which metal3 once supported."""
 
     def __init__(self, family: str) -> None:
-        self.family = family
-        """One of `PXE_ONLY` or `REMOVED`."""
-        why = "needs a provisioning network" if family in PXE_ONLY else "is no longer supported by metal3"
-        what = f"{family} (the type if none is named)" if family == UNTYPED else family
-        super().__init__(f"{what} {why}", fix=f"use {INSTEAD}")
+        super().__init__(f"{family} is no longer supported by metal3", fix=f"use {INSTEAD}")
 
 
 @dataclass(frozen=True)
 class BmcUrl:
-    """The parsed address of a Redfish BMC: its URL, its system, and how that system boots.
+    """The parsed address of a BMC: its URL, its system, and how that system boots.
 
     `str()` of it parses back to an equal object.
     """
@@ -80,9 +81,9 @@ class BmcUrl:
     url: str = field(compare=False)
     """The address as written."""
     driver: str
-    """Ironic's driver: `redfish` or `idrac`."""
+    """Ironic's driver: `redfish`, `idrac` or `ipmi`."""
     scheme: str
-    """As written, in lower case: `redfish-virtualmedia+https`. `redfish` if `parse_redfish_url` found none."""
+    """As written, in lower case: `redfish-virtualmedia+https`. `ipmi` if none is written."""
     host: str
     """Name or address as written, IPv6 without brackets."""
     port: int
@@ -91,6 +92,13 @@ class BmcUrl:
     transport: Transport
     virtual_media: bool
     needs_provisioning_network: bool
+    privilege: str = ""
+    """The privilege level that `?privilegelevel=` of an IPMI address names; empty if it names none."""
+
+    @property
+    def speaks_ipmi(self) -> bool:
+        """Whether it is the address of an IPMI BMC, which has no certificate, no sessions and no virtual CD."""
+        return self.transport == IPMI
 
     @property
     def kind(self) -> str:
@@ -99,22 +107,22 @@ class BmcUrl:
 
     @property
     def base(self) -> str:
-        """`https://host[:port]`, without a default port."""
+        """`https://host[:port]` or `ipmi://host[:port]`, without a default port."""
         return f"{self.transport}://{self._authority}"
 
     @property
     def instead(self) -> str:
-        """The kind of the same vendor that boots from virtual media."""
-        return f"{self.kind.partition('-')[0]}-virtualmedia"
+        """The kind of the same vendor that boots from virtual media; of an IPMI BMC, the standard's."""
+        return "redfish-virtualmedia" if self.speaks_ipmi else f"{self.kind.partition('-')[0]}-virtualmedia"
 
     @property
     def has_one_system(self) -> bool:
-        """Whether a BMC of its vendor is that of one server: iDRAC and iLO are, whatever path is written."""
+        """Whether such a BMC is that of one server: iDRAC, iLO and IPMI's are, whatever path is written."""
         return not self.kind.startswith("redfish")
 
     @property
     def endpoint(self) -> tuple[object, ...]:
-        """A value that is equal for all spellings of one BMC's address; the ports of HTTP and HTTPS are one."""
+        """A value that is equal for all spellings of one BMC's address; its default ports are one."""
         port = None if self.port in PORTS.values() else self.port
         return parse_address(self.host) or self.host.lower().removesuffix("."), port
 
@@ -129,14 +137,17 @@ class BmcUrl:
         return authority.removesuffix(f":{self.port}") if self.port == PORTS[self.transport] else authority
 
     def __str__(self) -> str:
-        return f"{self.scheme}://{self._authority}{quote(self.system_id or '')}"
+        privilege = f"?privilegelevel={self.privilege}" if self.privilege else ""
+        return f"{self.scheme}://{self._authority}{quote(self.system_id or '')}{privilege}"
 
 
 def parse_bmc_url(address: str) -> BmcUrl:
     """Parse `redfish-virtualmedia+https://host:port/redfish/v1/Systems/id`, and every other form that metal3 reads.
 
+    An address without a type is one of IPMI, as metal3 reads it.
+
     Raises:
-        ForeignBmc: The type is `ipmi` (also for a bare host), `libvirt`, or one that metal3 removed.
+        ForeignBmc: The type is one that metal3 removed.
         BmcUrlError: It is not the address of a BMC.
     """
     scheme, authority, path, rest = _parts(address)
@@ -147,9 +158,12 @@ def parse_bmc_url(address: str) -> BmcUrl:
     system_id = _system_id(address, path)
     if scheme in FOREIGN:
         raise ForeignBmc(scheme.partition("+")[0])
-    if rest:
-        raise BmcUrlError(f"{address} continues after its path", fix=f"remove {rest[0]} and all that follows")
     kind, transport = SCHEMES[scheme]
+    if transport == IPMI and system_id:
+        raise BmcUrlError(f"{address} has a path, and IPMI has none", fix=f"remove {path}, or use {INSTEAD}")
+    privilege = _privilege(rest) if transport == IPMI else None
+    if rest and privilege is None:
+        raise BmcUrlError(f"{address} continues after its path", fix=f"remove {rest[0]} and all that follows")
     return BmcUrl(
         url=address,
         driver=KINDS[kind].driver,
@@ -160,27 +174,20 @@ def parse_bmc_url(address: str) -> BmcUrl:
         transport=transport,
         virtual_media=KINDS[kind].virtual_media,
         needs_provisioning_network=KINDS[kind].needs_provisioning_network,
+        privilege=privilege or "",
     )
 
 
-def parse_redfish_url(address: str) -> BmcUrl:
-    """Parse the address of a server that this program can boot: by virtual CD, from the network, or by UEFI HTTP.
-
-    An address without a type is read as `redfish`, not as metal3's `ipmi`.
-
-    Raises:
-        BmcUrlError: See `parse_bmc_url`; or the BMC does not speak Redfish.
-    """
-    scheme, *_ = _parts(address)
-    untyped = scheme == UNTYPED and not address.lower().startswith(f"{UNTYPED}:")
-    try:
-        url = parse_bmc_url(f"redfish://{address}" if untyped else address)
-    except ForeignBmc as error:
-        if error.family not in PXE_ONLY:
-            raise
-        fix = f"use redfish, if the BMC has that, or {INSTEAD}"
-        raise BmcUrlError(f"{error.family}: this program speaks only Redfish", fix=fix) from None
-    return replace(url, url=address)
+def _privilege(rest: str) -> str | None:
+    """Return the value of `?privilegelevel=`; None if the rest of the address is anything else."""
+    match = re.fullmatch(r"\?privilegelevel=([^&;#]*)", rest)
+    if match is None:
+        return None
+    level = match[1]
+    if level not in ("", *PRIVILEGES):
+        fix = f"write {' or '.join(PRIVILEGES)}, in capitals, and have the BMC grant it to the user"
+        raise BmcUrlError(f"privilegelevel {level!r} cannot switch power", fix=fix)
+    return level
 
 
 def _parts(address: str) -> tuple[str, str, str, str]:
@@ -199,7 +206,7 @@ def _parts(address: str) -> tuple[str, str, str, str]:
     # Go's net/url refuses a bare host:port. metal3 then reads the whole text as one, and IPv6 must have a port.
     if slashes or (":" in authority and (path or rest or authority.endswith("]"))):
         raise BmcUrlError(f"{address!r} names no type", fix=f"use {INSTEAD}")
-    return UNTYPED, authority, path, rest
+    return IPMI, authority, path, rest
 
 
 def _host_and_port(address: str, authority: str) -> tuple[str, int | None]:

@@ -1,14 +1,11 @@
 """Access to the lab for the rehearsal's steps: consoles, BMCs, libvirt."""
 
-import base64
 import ctypes
-import json
 import sys
-import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 from cluster.plan import ClusterPlan, Intent, Server
 from lab import site
@@ -16,9 +13,9 @@ from lab.images import Images
 from lab.inventory import Site
 from lab.paths import NAMESPACE, POOL_NAME, PROJECT
 from lab.rehearsal.report import say
-from lab.site import bmc, libvirtd
+from lab.site import libvirtd
 from lab.site.console import console_log
-from lab.twin import PASSWORD, USERNAME
+from lab.site.systems import RESET, ask
 
 CLONE_NEWNET = 0x40000000
 Settings = tuple[str, str, bool, str | None]
@@ -105,9 +102,13 @@ class Provisioner:
 
     def boot_from_network(self, server: Server) -> None:
         """Cut a server's power, and switch it on with its boot overridden to the network."""
-        self._post(server, {"ResetType": "ForceOff"})
-        self._patch(server, {"Boot": {"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once"}})
-        self._post(server, {"ResetType": "On"})
+        uuid, boot = (
+            self._site.uuids[server.name],
+            {"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once"},
+        )
+        ask("POST", uuid, RESET, {"ResetType": "ForceOff"})
+        ask("PATCH", uuid, body={"Boot": boot})
+        ask("POST", uuid, RESET, {"ResetType": "On"})
 
     def memory_mib(self) -> int:
         """Return the resident memory of all virtual machines."""
@@ -126,29 +127,12 @@ class Provisioner:
         site.up(self._site, self._images, say)
 
     def _settings(self, server: Server) -> Settings:
-        boot, media = self._get(server)["Boot"], self._get(server, "/VirtualMedia/Cd")
+        uuid = self._site.uuids[server.name]
+        boot, media = ask("GET", uuid)["Boot"], ask("GET", uuid, "/VirtualMedia/Cd")
         target, mode = (boot[f"BootSourceOverride{word}"] for word in ("Target", "Mode"))
         # The emulator answers 501 to a question about Secure Boot in another mode (sushy-tools 2.2.0).
-        secure = mode == "UEFI" and self._get(server, "/SecureBoot")["SecureBootEnable"]
+        secure = mode == "UEFI" and ask("GET", uuid, "/SecureBoot")["SecureBootEnable"]
         return target, mode, secure, media["Image"] or None
-
-    def _get(self, server: Server, below: str = "") -> dict[str, Any]:
-        return dict(json.loads(self._request("GET", server, below)))
-
-    def _patch(self, server: Server, change: dict[str, Any]) -> None:
-        self._request("PATCH", server, "", change)
-
-    def _post(self, server: Server, reset: dict[str, Any]) -> None:
-        self._request("POST", server, "/Actions/ComputerSystem.Reset", reset)
-
-    def _request(self, method: str, server: Server, below: str, body: dict[str, Any] | None = None) -> bytes:
-        login = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
-        headers = {"Authorization": f"Basic {login}", "Content-Type": "application/json"}
-        url = f"{bmc.EMULATOR}/redfish/v1/Systems/{self._site.uuids[server.name]}{below}"
-        content = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(url, content, headers, method=method)  # noqa: S310
-        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
-            return bytes(answer.read())
 
 
 def note_on_kept_lab(plan: Intent, *, failed: bool) -> str:

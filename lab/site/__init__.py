@@ -50,6 +50,7 @@ __all__ = [
 Report = Callable[[str], None]
 # In the order in which to stop them.
 _DAEMONS = (
+    bmc.over_ipmi,
     bmc.front,
     bmc.daemon,
     libvirtd.daemon,
@@ -59,7 +60,11 @@ _DAEMONS = (
     network.dnsmasq,
 )
 # Only some stacks have these daemons; their config exists then.
-_CONFIGS = {balancer.daemon: balancer.CONFIG, provisioning.daemon: provisioning.CONFIG}
+_CONFIGS = {
+    balancer.daemon: balancer.CONFIG,
+    provisioning.daemon: provisioning.CONFIG,
+    **bmc.CONFIGS,
+}
 
 
 class SiteImages(Protocol):
@@ -125,7 +130,7 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
         libvirtd.ensure_base_volume(images.base_volume)
         libvirtd.ensure_servers(site)
         bmc.ensure_bmcs(site, restart=started)
-    bmcs, spent = len(bmc.listeners(site)), time.monotonic() - start
+    bmcs, spent = len({(it.address, it.port) for it in site.bmcs.values()}), time.monotonic() - start
     report(f"lab: {len(site.uuids)} servers, {bmcs} listening BMC{'s' * (bmcs > 1)}, {spent:.1f} s spent")
 
 
@@ -183,11 +188,10 @@ def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
 
 
 def stop_provisioner_services() -> None:
-    """Stop the BMC emulator and libvirtd, as if the provisioner were off; machines keep running. `up` starts both."""
+    """Stop the BMCs and libvirtd, as if the provisioner were off; machines keep running. `up` starts both."""
     with _site_locked():
-        bmc.front.stop()
-        bmc.daemon.stop()
-        libvirtd.daemon.stop()
+        for daemon in (bmc.over_ipmi, bmc.front, bmc.daemon, libvirtd.daemon):
+            daemon.stop()
 
 
 def bmc_writes() -> int:

@@ -1,6 +1,7 @@
-"""The BMCs of all servers: haproxy at their addresses, with TLS, before one sushy-emulator with a password."""
+"""The BMCs of all servers: at their addresses haproxy with TLS, or IPMI; behind them one sushy-emulator."""
 
 import contextlib
+import json
 import re
 import sys
 from collections import Counter, defaultdict
@@ -18,6 +19,7 @@ from lab.paths import BMC, BMC_POOL_NAME, LIBVIRT_URI, NAMESPACE
 from lab.shell import LabError, run
 from lab.site.network import is_listening
 from lab.site.processes import Daemon, wait_until
+from lab.site.systems import PORT
 from lab.templates import render
 from lab.twin import PASSWORD, USERNAME
 from testing.certificates import Authority
@@ -31,13 +33,12 @@ _REQUEST = re.compile(r'"(?P<method>[A-Z]+) (?P<path>/\S*) HTTP/')
 _SYSTEM = re.compile(r"/redfish/v1/(?:Systems|Managers|Chassis)/([^/?]+)")
 _READ_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 
-_PORT = 8000  # of the emulator, on the loopback of the namespace
-
-EMULATOR = f"http://127.0.0.1:{_PORT}"
-"""The URL behind all BMCs, inside the site."""
-
 daemon = Daemon("sushy-emulator")
 front = Daemon("bmc")
+over_ipmi = Daemon("ipmi")
+
+CONFIGS = {daemon: BMC / "sushy-emulator.conf", front: BMC / "bmc.cfg", over_ipmi: BMC / "ipmi.json"}
+"""The file of each; a daemon that a site does not need has none."""
 
 
 @dataclass(frozen=True)
@@ -56,28 +57,30 @@ class Listener:
 
 
 def ensure_bmcs(site: Site, *, restart: bool) -> None:
-    """Run emulator and haproxy; `restart` after libvirtd, as the emulator never reconnects (sushy-tools 2.2.0)."""
-    config, front_config = BMC / "sushy-emulator.conf", BMC / "bmc.cfg"
-    wanted = {config: _config(site), front_config: _front_config(site)}
-    unchanged = all(path.exists() and path.read_text() == text for path, text in wanted.items())
-    if daemon.pid and front.pid and unchanged and not restart:
+    """Run emulator and fronts; `restart` after libvirtd, as the emulator never reconnects (sushy-tools 2.2.0)."""
+    texts = {daemon: _config(site), front: _front_config(site), over_ipmi: _ipmi_config(site)}
+    wanted = {each: text for each, text in texts.items() if text}
+    if not restart and all(each.pid and _is_configured(each, text) for each, text in wanted.items()):
         return
-    front.stop()
-    daemon.stop()
+    for each in reversed(wanted):
+        each.stop()
     _ensure_certificates(site)
     _write_credentials()
-    for path, text in wanted.items():
-        write_private(path, text)
+    for each, text in wanted.items():
+        write_private(CONFIGS[each], text)
     # Not below the pool: libvirt would treat the folders of downloads there as volumes.
     downloads = BMC / "tmp"
     downloads.mkdir(exist_ok=True)
     program = (sys.executable, "-m", "lab.site.emulator")
-    daemon.start(*program, "--config", config, env={"TMPDIR": str(downloads), "PYTHONUNBUFFERED": "1"})
-    daemon.await_ready(lambda: is_listening("tcp", IPv4Address("127.0.0.1"), _PORT), _DEADLINE_S)
-    front.start("haproxy", "-db", "-f", front_config)
-    bmcs = site.bmcs.values()
-    front.await_ready(lambda: all(is_listening("tcp", bmc.address, bmc.port) for bmc in bmcs), _DEADLINE_S)
-    wait_until(lambda: _show_servers(site), f"all {len(site.uuids)} servers at their BMCs", _DEADLINE_S)
+    daemon.start(*program, "--config", CONFIGS[daemon], env={"TMPDIR": str(downloads), "PYTHONUNBUFFERED": "1"})
+    daemon.await_ready(lambda: is_listening("tcp", IPv4Address("127.0.0.1"), PORT), _DEADLINE_S)
+    if front in wanted:
+        front.start("haproxy", "-db", "-f", CONFIGS[front])
+        _await(front, "tcp", (bmc for bmc in site.bmcs.values() if not bmc.ipmi))
+    if over_ipmi in wanted:
+        over_ipmi.start(sys.executable, "-m", "lab.site.ipmi", CONFIGS[over_ipmi])
+        _await(over_ipmi, "udp", (bmc for bmc in site.bmcs.values() if bmc.ipmi))
+    wait_until(lambda: _show_servers(site), "all servers at their BMCs", _DEADLINE_S)
 
 
 def writes() -> Counter[str]:
@@ -102,21 +105,44 @@ def count_writes(lines: Iterable[str]) -> Counter[str]:
 
 
 def listeners(site: Site) -> list[Listener]:
-    """Return the addresses and ports of the BMCs, in the order of the servers."""
+    """Return the addresses and ports of the Redfish BMCs, in the order of the servers."""
     by_endpoint = defaultdict[tuple[Address, int, bool], list[tuple[str, Bmc]]](list)
     for server, bmc in site.bmcs.items():
-        by_endpoint[bmc.address, bmc.port, bmc.tls].append((server, bmc))
+        if not bmc.ipmi:
+            by_endpoint[bmc.address, bmc.port, bmc.tls].append((server, bmc))
     return [Listener(*endpoint, tuple(servers)) for endpoint, servers in by_endpoint.items()]
 
 
+def _is_configured(each: Daemon, text: str) -> bool:
+    return CONFIGS[each].exists() and CONFIGS[each].read_text() == text
+
+
+def _await(each: Daemon, protocol: str, bmcs: Iterable[Bmc]) -> None:
+    sockets = [(protocol, bmc.address, bmc.port) for bmc in bmcs]
+    each.await_ready(lambda: all(is_listening(*socket) for socket in sockets), _DEADLINE_S)
+
+
 def _config(site: Site) -> str:
-    values = {"bmc": BMC, "port": _PORT, "libvirt_uri": LIBVIRT_URI, "pool": BMC_POOL_NAME}
+    values = {"bmc": BMC, "port": PORT, "libvirt_uri": LIBVIRT_URI, "pool": BMC_POOL_NAME}
     return render("site/files/sushy-emulator.conf.j2", site=site, firmware=firmware, **values)
 
 
 def _front_config(site: Site) -> str:
-    values = {"listeners": listeners(site), "uuids": site.uuids, "port": _PORT, "certificate": BMC / "server.pem"}
+    """Return the config of haproxy, which refuses one without a listener; empty if all servers are behind IPMI."""
+    if not (redfish := listeners(site)):
+        return ""
+    values = {"listeners": redfish, "uuids": site.uuids, "port": PORT, "certificate": BMC / "server.pem"}
     return render("site/files/bmc.cfg.j2", username=USERNAME, password=PASSWORD, **values)
+
+
+def _ipmi_config(site: Site) -> str:
+    """Return address, port, UUID and name of each server behind IPMI; empty if there is none."""
+    servers = [
+        {"address": str(bmc.address), "port": bmc.port, "uuid": site.uuids[name], "name": name}
+        for name, bmc in site.bmcs.items()
+        if bmc.ipmi
+    ]
+    return json.dumps(servers, indent=2) if servers else ""
 
 
 def _ensure_certificates(site: Site) -> None:
@@ -135,8 +161,11 @@ def _write_credentials() -> None:
 
 
 def _show_servers(site: Site) -> bool:
-    """Whether each server's system answers at the address of its BMC."""
-    systems = {f"{server.bmc.url.base}/redfish/v1/Systems/{site.uuids[server.name]}" for server in site.plan.hosts}
+    """Whether each server's system answers at the address of its BMC, if that speaks Redfish."""
+    hosts = [host for host in site.plan.hosts if not host.bmc.url.speaks_ipmi]
+    if not hosts:
+        return True
+    systems = {f"{host.bmc.url.base}/redfish/v1/Systems/{site.uuids[host.name]}" for host in hosts}
     # By standard input: every user can read a password among the arguments.
     urls = "".join(f'url = "{url}"\noutput = "/dev/null"\n' for url in sorted(systems))
     config = f'user = "{USERNAME}:{PASSWORD}"\ncacert = "{CA}"\n{urls}'

@@ -6,9 +6,9 @@ from typing import Any
 
 from base.errors import BmcAuthError, BmcError, BmcTimeoutError
 from providers.bmc_host.engine import BmcHostEngine
-from wires.redfish.bmc import Identity, ProbedBmc
-from wires.redfish.boot.mode import check_boot_mode
-from wires.redfish.identity import usable
+from wires.bmc.boot_mode import check_boot_mode
+from wires.bmc.client import Identity, ProbedBmc
+from wires.bmc.identity import usable
 
 
 @dataclass
@@ -41,6 +41,8 @@ class BmcReport:
     """Of the certificate."""
     sha256: str = ""
     """Of the certificate: what `bmc_trust.<host>.sha256` pins."""
+    warnings: list[str] = field(default_factory=list)
+    """What is unsafe about the BMC or its login, each with what to do."""
     stops: list[str] = field(default_factory=list)
     """What would stop `up`, each with its fix."""
 
@@ -90,6 +92,7 @@ class Check:
         report.virtual_cd = self._read(report, bmc.virtual_cd)
         report.firmware = self._read(None, bmc.bmc_version)
         report.licence = self._read(None, bmc.licence)
+        report.warnings = bmc.warnings()
         # Last, because a BMC that answers 404 to it would be read again.
         report.secure_boot = self._read(None, self._secure_boot)
         check_boot_mode(bmc)

@@ -8,11 +8,11 @@ from base.errors import BmcError, BmcIdentityError, BmcRefusedError, BmcTimeoutE
 from base.progress import Progress, Report
 from providers.bmc_host.model import AsFound
 from providers.consent import consent_fault, naming
-from wires.redfish.bmc import HDD, ONCE, BmcClient, BootOverride, Identity, Power
-from wires.redfish.boot.mode import BootMode, check_boot_mode
+from wires.bmc.boot_mode import BootMode, check_boot_mode
+from wires.bmc.client import HDD, ONCE, BmcClient, BootOverride, Identity, Power
+from wires.bmc.identity import named, same, usable
+from wires.bmc.steps import Steps, Waits, run_steps
 from wires.redfish.client.masking import shown
-from wires.redfish.identity import named, same, usable
-from wires.redfish.steps import Steps, Waits, run_steps
 
 VERSION_S = 10.0
 

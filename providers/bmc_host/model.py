@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Self
 from pydantic import SecretStr
 
 from base.spec import MACHINE, REPLACES, Outs, Spec
-from wires.redfish.bmc import BootOverride, Identity
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
+from wires.bmc.client import BootOverride, Identity
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan

@@ -17,15 +17,16 @@ from base.errors import (
     word,
 )
 from base.progress import Progress
-from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
+from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
 from providers.consent import missing_consent
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.registered import other_host
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import named, usable
+from wires.bmc.client import Identity
+from wires.bmc.identity import named, usable
+from wires.bmc_clients import client_of
 
 READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the others
 
@@ -39,7 +40,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
 
     def _faults(self, old: BmcHostSpec | None, new: BmcHostSpec) -> Iterator[Fault]:
         try:
-            parse_redfish_url(new.bmc.address)
+            parse_bmc_url(new.bmc.address)
         except BmcUrlError as error:
             yield error.fault.within("bmc")
         if not new.spare and not new.consent.strip():
@@ -125,9 +126,7 @@ def _outs(engine: BmcHostEngine, identity: Identity, found: AsFound) -> BmcHostO
 def _engine(
     spec: BmcHostSpec, recorded: Identity | None = None, *, from_state: bool = False
 ) -> Iterator[BmcHostEngine]:
-    from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415  (a preview asks no BMC, and sushy takes 0.1 s)
-
-    bmc, report = SushyBmc(spec.bmc, spec.password, from_state=from_state), plugin.row(spec.urn)
+    bmc, report = client_of(spec.bmc, spec.password, from_state=from_state), plugin.row(spec.urn)
     try:
         with lock.held(bmc.url):
             yield BmcHostEngine(bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s, recorded)

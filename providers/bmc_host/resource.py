@@ -19,7 +19,7 @@ class BmcHost(BaremetalResource[BmcHostSpec], provider=BmcHostProvider):
         self, name: str, spec: BmcHostSpec, opts: pulumi.ResourceOptions | None = None, **later: pulumi.Input[Any]
     ) -> None:
         super().__init__(name, spec, opts, **later)
-        if not spec.bmc.verify:
+        if not spec.bmc.verify and not spec.bmc.url.speaks_ipmi:
             # Here rather than in `check`, so that every preview and every `up` shows it once.
             what = "any certificate is accepted from its BMC (disableCertificateVerification)"
             pulumi.warn(f"{what}. Fix: pin it with the stack option bmc_trust.{spec.host}", self)

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from base.writes import Write
 from providers.bmc_host.model import BmcHostOuts, BmcHostSpec
-from wires.redfish import writes
-from wires.redfish.bmc import ON, Power, mode_of
+from wires.bmc import writes
+from wires.bmc.client import ON, Power, mode_of
 
 TAKEN_OVER = (writes.power(Power.OFF), writes.EJECT)
 

@@ -26,7 +26,8 @@ from providers.host_provisioning.records import InstallationPlan
 from providers.pulumi import plugin
 from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
 from wires.api.kubernetes import KubeApi
-from wires.redfish.bmc import BmcClient, Power
+from wires.bmc.client import BmcClient, Power
+from wires.bmc_clients import client_of
 
 KUBELET_PORT = 10250
 
@@ -38,10 +39,8 @@ def now() -> str:
 
 def bmc_of(spec: HostProvisioningSpec, name: str) -> BmcClient:
     """Return a client of a host's BMC; the caller closes it."""
-    from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415  (a preview asks no BMC)
-
     bmc = spec.hosts[name].bmc
-    return SushyBmc(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name])
+    return client_of(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name])
 
 
 @contextmanager
@@ -194,7 +193,7 @@ def _adapters(
         guard=lock.held(bmc.url),
         evidence=Evidence(
             mark=MarkFile.of(bmc.url, plugin.warnings(spec.urn)),
-            has_joined=lambda machine: joining is not None and joining.is_node(name, machine.uuid),
+            has_joined=lambda machine: joining is not None and joining.is_node(name, machine),
             answers=lambda: connect_problem(address, KUBELET_PORT, timeout_s=PROBE_S) is None,
         ),
     )

@@ -10,8 +10,8 @@ from base.files import PRIVATE_FOLDER, write_private
 from base.progress import Say
 from base.spec import Model
 from boot_media.tools import cache_dir
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import MachineId, is_one_machine
+from wires.bmc.client import Identity
+from wires.bmc.identity import MachineId, is_one_machine
 
 
 class _Marked(Model):

@@ -12,8 +12,8 @@ from cluster.options import Phase
 from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
-from wires.redfish.client.access import BmcAccess
-from wires.redfish.identity import UNIDENTIFIED, MachineId
+from wires.bmc.access import BmcAccess
+from wires.bmc.identity import UNIDENTIFIED, MachineId
 
 if TYPE_CHECKING:
     from assets.render import Rendered

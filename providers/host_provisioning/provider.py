@@ -11,7 +11,7 @@ from providers.host_provisioning.records import InstallationPlan
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
-from wires.redfish.bmc import Power
+from wires.bmc.client import Power
 
 
 class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOuts]):

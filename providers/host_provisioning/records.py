@@ -12,7 +12,8 @@ from providers.host_provisioning.model import (
     HostProvisioningSpec,
     InstallationRecord,
 )
-from wires.redfish.identity import UNIDENTIFIED, is_one_machine, is_shared, named
+from wires.bmc.client import spellings
+from wires.bmc.identity import UNIDENTIFIED, is_one_machine, is_shared, named
 
 
 @dataclass(frozen=True)
@@ -54,9 +55,12 @@ class InstallationPlan:
         installed = {host for host in recorded if _is_recorded(old, outs, new, host)}
         replaced = tuple(host for host in recorded if host not in installed)
         reinstall = {host: who for host, who in newly_listed(old, new).items() if host in installed}
-        owners = {record.uuid: host for host, record in outs.installed.items()}
+        owners = {it: host for host, record in outs.installed.items() for it in spellings(record.uuid)}
         mixed_up = {
-            host: owner for host in new.hosts if (owner := owners.get(new.identity_of(host).own)) and owner != host
+            host: owners[it]
+            for host in new.hosts
+            for it in spellings(new.identity_of(host).own)
+            if owners.get(it, host) != host
         }
         changes_iso = old is not None and old.into_iso != new.into_iso
         return cls(tuple(new.hosts), outs.of_hosts(installed), reinstall, replaced, mixed_up, changes_iso)

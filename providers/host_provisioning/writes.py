@@ -9,8 +9,8 @@ from providers.host_provisioning.joining.certificates import APPROVAL
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, HostSpec
 from providers.host_provisioning.records import InstallationPlan
 from wires.api.writes import to_api
-from wires.redfish import writes
-from wires.redfish.bmc import CD, HDD, HTTP, ONCE, PXE, SETUP, Power, mode_of
+from wires.bmc import writes
+from wires.bmc.client import CD, HDD, HTTP, ONCE, PXE, SETUP, Power, mode_of
 
 TARGETS = {BootMethod.VIRTUAL_CD: CD, BootMethod.IPXE: PXE, BootMethod.UEFI_HTTP: HTTP}
 

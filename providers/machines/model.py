@@ -7,9 +7,9 @@ from pydantic import SecretStr
 from base.spec import Model, Outs, Spec
 from cluster.options import Phase
 from cluster.values.role import Role
-from wires.redfish.bmc import Identity
-from wires.redfish.client.access import BmcAccess
-from wires.redfish.identity import MachineId
+from wires.bmc.access import BmcAccess
+from wires.bmc.client import Identity
+from wires.bmc.identity import MachineId
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan

@@ -8,7 +8,7 @@ from base import lock
 from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BusyError, ConfigError, Fault
 from base.progress import Progress
-from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.bmc_url import parse_bmc_url
 from providers.consent import missing_consent
 from providers.machines.model import MachinesOuts, MachinesSpec
 from providers.machines.rules import Answer, Change, answered_faults, outputs, planned_faults
@@ -16,9 +16,10 @@ from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
 from providers.registered import register
-from wires.redfish.bmc import BmcClient, Identity, Power
-from wires.redfish.identity import is_one_machine, named, usable
-from wires.redfish.steps import Steps, run_steps
+from wires.bmc.client import BmcClient, Identity, Power
+from wires.bmc.identity import is_one_machine, named, usable
+from wires.bmc.steps import Steps, run_steps
+from wires.bmc_clients import client_of
 
 REPLACED_S = 30.0
 """Time for the BMC of a machine that is replaced, since it may be gone for good."""
@@ -94,7 +95,7 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
     The former machine is asked through its own BMC, which may be gone for good.
     """
     old, machine = change.old, change.outs.machines[host].identity
-    before, now = (parse_redfish_url(spec.hosts[host].bmc.address).server for spec in (old, change.new))
+    before, now = (parse_bmc_url(spec.hosts[host].bmc.address).server for spec in (old, change.new))
     if before == now:
         warn(f"{host}: its BMC's address leads to the new machine. Fix: make sure that {named(machine)} is off")
         return None
@@ -118,9 +119,7 @@ def _identity(bmc: BmcClient, name: str, deadline_s: float) -> Identity:
 
 @contextmanager
 def _bmc(spec: MachinesSpec, host: str) -> Iterator[BmcClient]:
-    from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415  (a preview asks no BMC, and sushy takes 0.1 s)
-
-    bmc = SushyBmc(spec.access(host), spec.passwords[host])
+    bmc = client_of(spec.access(host), spec.passwords[host])
     try:
         with lock.held(bmc.url):
             yield bmc

@@ -12,8 +12,8 @@ from cluster.options import Phase
 from cluster.values.role import Role
 from providers.consent import consent_command, consent_fault, naming
 from providers.machines.model import FormerMachine, HostMachine, MachinesOuts, MachinesSpec
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import is_one_machine, is_shared, named, same, usable
+from wires.bmc.client import Identity, spellings
+from wires.bmc.identity import is_one_machine, is_shared, named, same, usable
 
 APART = "in one `pulumi up`, and add {} in a later one"
 
@@ -240,16 +240,20 @@ class _Register:
         self.hosts: dict[str, list[str]] = {}
         for host, machine in machines.items():
             own = machine.identity
-            for value in {own.uuid.lower(), own.serial.lower(), own.tag.lower()}:
+            for value in spellings(own.uuid) | {own.serial.lower(), own.tag.lower()}:
                 if not is_shared(value):
                     self.hosts.setdefault(value, []).append(host)
 
     def named(self, name: str) -> str | None:
         """Return the host whose machine has this UUID, serial or service tag."""
-        return next(iter(self.hosts.get(name.strip().lower(), ())), None)
+        return next(iter(self._at(name.strip())), None)
 
     def other(self, host: str, machine: Identity) -> str | None:
         """Return a host other than `host` that is this machine."""
-        near = [other for value in (machine.uuid, machine.serial) for other in self.hosts.get(value.lower(), ())]
+        near = [other for value in (machine.uuid, machine.serial) for other in self._at(value)]
         same = (other for other in near if is_one_machine(self.machines[other].identity, machine))
         return next((other for other in same if other != host), None)
+
+    def _at(self, value: str) -> list[str]:
+        """Return the hosts under a value, if it is a UUID in any order of its bytes."""
+        return [host for spelling in sorted(spellings(value)) for host in self.hosts.get(spelling, ())]

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from testing.fakes.clock import FakeClock
-from wires.redfish.bmc import BootOverride, Identity, Power, SecureBoot
+from wires.bmc.client import BootOverride, Identity, Power, SecureBoot
 
 UUID = "c0ffee00-0000-4000-8000-000000000001"
 
 
 @dataclass
 class FakeBmc:
-    """Implements `wires.redfish.bmc.BmcClient`, without a Redfish service.
+    """Implements `wires.bmc.client.BmcClient`, without a Redfish service.
 
     Args:
         sticky: Whether `Once` remains set, as in sushy-tools; otherwise the next power-on clears it.
@@ -72,6 +72,7 @@ class FakeBmc:
     _events: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     _up_at: float | None = None
     _job: Callable[[], None] | None = None
+    _override_at_boot: Callable[[], BootOverride] | None = None
 
     def identity(self) -> Identity:
         self._request("identity")
@@ -157,6 +158,10 @@ class FakeBmc:
         self._events.append((self.clock.now() + self.change_s, change))
         self._written(want.value)
 
+    def boot_by(self, override: Callable[[], BootOverride]) -> None:
+        """Have the firmware ask for the boot override right before each boot, as another BMC before it keeps that."""
+        self._override_at_boot = override
+
     def check_task(self) -> str:
         """Return no state: this BMC starts no task."""
         return ""
@@ -213,6 +218,8 @@ class FakeBmc:
         self._settle()
 
     def _boot(self) -> None:
+        if self._override_at_boot:
+            self.override = self._override_at_boot()
         setup = self.override.target == "BiosSetup"
         target = self.override.target if self.override.enabled != "Disabled" else ""
         live = self.image if target == "Cd" else self.boot_over_network() if target in ("Pxe", "UefiHttp") else None

@@ -46,9 +46,9 @@ from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
 from testing.preview_steps import preview, step_of
 from wires.api.resources import ETCD
-from wires.redfish.bmc import Identity, Power
-from wires.redfish.client.access import BmcAccess
-from wires.redfish.steps import run_steps
+from wires.bmc.access import BmcAccess
+from wires.bmc.client import Identity, Power
+from wires.bmc.steps import run_steps
 
 Key = tuple[str, str, str]
 """Kind, parent and name: what a URN is made of."""

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import is_one_machine
+from wires.bmc.client import Identity
+from wires.bmc.identity import is_one_machine
 
 
 @dataclass

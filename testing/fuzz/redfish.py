@@ -17,9 +17,9 @@ from testing.fakes.fleet.service import Service
 from testing.fakes.fleet.vendors import VENDORS
 from testing.fuzz.engine import CANARY, Surface
 from testing.fuzz.mutations import VALUES, mutated_bytes, mutated_document
-from wires.redfish.bmc import CD, ONCE, PXE, Power
+from wires.bmc.access import BmcAccess, Limits
+from wires.bmc.client import CD, ONCE, PXE, Power
 from wires.redfish.capture.tree import BmcCapture
-from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.connector import SESSIONS
 from wires.redfish.client.logins import ACCEPTED, REFUSED
 from wires.redfish.probe import BmcProbe

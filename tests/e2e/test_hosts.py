@@ -16,8 +16,8 @@ from testing.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, USER,
 from testing.namespaces import in_own_network, ip, listening, needs_root, neighbour
 from testing.project import COMMAND_S, CROWD, MACHINES, NAMES, ROLE, Project, eventually, host_of
 from testing.server_under_test import server
+from wires.bmc.access import BmcAccess
 from wires.redfish.capture.tree import BmcCapture
-from wires.redfish.client.access import BmcAccess
 
 THIRD = "33333333-3333-4333-8333-333333333333"
 INSTALLED = ["Reset", "InsertMedia", "Boot", "Reset", "EjectMedia", "Boot", "Reset"]

@@ -13,7 +13,7 @@ from testing.checkout import ROOT
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
 CONTRACTS = {each["id"]: each["name"] for each in PYPROJECT["contracts"]}
 BREACHES = {
-    "order": ("cluster/options.py", "import wires.redfish.bmc"),
+    "order": ("cluster/options.py", "import wires.bmc.client"),
     "order-fleet": ("components/cluster.py", "import fleet.plan"),
     "order-between-resources": ("providers/bmc_host/engine.py", "import providers.vip_held.engine"),
     "order-base": ("base/lock.py", "import cluster.options"),

@@ -15,7 +15,7 @@ from testing.checkout import ROOT
 from testing.golden import REVIEWS, masked
 from testing.preview_steps import preview, step_on
 from tests.program.graph import Declared, Graph, run
-from wires.redfish.identity import MachineId
+from wires.bmc.identity import MachineId
 
 
 def declared(plan: ClusterPlan, olds: Graph | None = None) -> Graph:

@@ -15,7 +15,7 @@ from cluster.values.bmc_url import ForeignBmc
 from fleet.site.updates import StoppedError
 from providers.consent import naming
 from testing.checkout import ROOT
-from wires.redfish.bmc import Identity
+from wires.bmc.client import Identity
 
 ROOMS = ("base", "boot_media", "cli", "cluster", "components", "fleet", "payload", "providers", "review", "wires")
 PROGRAMS = (

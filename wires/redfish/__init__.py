@@ -1,1 +1,1 @@
-"""The wire to a BMC: the protocol that engines use, its implementation over Redfish, and the steps built on it."""
+"""The wire to a BMC that speaks Redfish: its client, and what is special about drives, boots and captures."""

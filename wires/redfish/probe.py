@@ -7,10 +7,9 @@ from typing import Any
 from pydantic import SecretStr
 
 from base.errors import BmcRefusedError
-from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
-from wires.redfish.bmc import Certificate
-from wires.redfish.client.access import CHECK_LIMITS, BmcAccess, Limits
+from wires.bmc.access import CHECK_LIMITS, BmcAccess, Limits
+from wires.bmc.client import Certificate
 from wires.redfish.client.tls import shown_certificate
 from wires.redfish.drives.discs import DiscDrives
 from wires.redfish.sushy_bmc import SushyBmc
@@ -23,7 +22,7 @@ class BmcProbe(SushyBmc):
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = CHECK_LIMITS) -> None:
         super().__init__(access, password, limits)
-        self._server = parse_redfish_url(access.address)
+        self._server = access.url
 
     def masked(self, text: str) -> str:
         """Return the text without the password, which a BMC may repeat in any of its values."""
@@ -77,6 +76,10 @@ class BmcProbe(SushyBmc):
         with self._converted_errors("read the licence"):
             names = [_licence_in(manager.json.get("Oem")) for manager in self._managers]
             return next(filter(None, names), "")
+
+    def warnings(self) -> list[str]:
+        """Return nothing: what is unsafe about a login by Redfish is refused, or chosen in the stack's options."""
+        return []
 
 
 def _licence_in(oem: Any) -> str:

@@ -11,10 +11,10 @@ from sushy.resources.manager.manager import ManagerCollection
 from sushy.resources.system.system import System, SystemCollection
 
 from base.errors import BmcRefusedError, BmcTransientError
-from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
-from wires.redfish import writes
-from wires.redfish.bmc import (
+from wires.bmc import writes
+from wires.bmc.access import LIMITS, BmcAccess, Limits
+from wires.bmc.client import (
     CD,
     HTTP,
     ONCE,
@@ -27,9 +27,9 @@ from wires.redfish.bmc import (
     SecureBoot,
     mode_of,
 )
+from wires.bmc.identity import is_shared
 from wires.redfish.boot.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
 from wires.redfish.boot.network import ALLOWED, HTTP_BOOT_URI, network_types, or_by
-from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.client.connector import ROOT, BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
 from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
@@ -37,7 +37,6 @@ from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE, Refusals
 from wires.redfish.client.shapes import text, texts
 from wires.redfish.client.tasks import TaskResult
 from wires.redfish.drives.discs import DiscDrives, reread
-from wires.redfish.identity import is_shared
 
 SYSTEMS = "/redfish/v1/Systems"
 MANAGERS = "/redfish/v1/Managers"
@@ -62,7 +61,7 @@ class SushyBmc:
     def __init__(
         self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS, *, from_state: bool = False
     ) -> None:
-        url = parse_redfish_url(access.address)
+        url = access.url
         self._address, self._path, self.wanted_mode = access.address, url.system_id, access.boot_mode
         self._boot_method, self._instead = access.boot_method, url.instead
         self._http = BmcConnector(url, access, password, limits)

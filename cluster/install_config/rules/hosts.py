@@ -9,7 +9,7 @@ from cluster.install_config.platform import DISABLED, Bmc, Host
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.pools import FENCED
 from cluster.install_config.schema import InstallConfig
-from cluster.values.bmc_url import UEFI_HTTP, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url, parse_redfish_url
+from cluster.values.bmc_url import UEFI_HTTP, BmcUrl, BmcUrlError, ForeignBmc, parse_bmc_url
 from cluster.values.boot_method import SECURE_BOOT
 from cluster.values.mac import mac_fault, parse_mac
 from cluster.values.metal3 import NO_SECURE_BOOT, VIRTUAL_MEDIA, installer_type
@@ -102,8 +102,8 @@ def _bmc_addresses(config: InstallConfig) -> Iterator[Fault]:
         if host.bmc == Bmc():
             continue
         address = host.bmc.address
-        redfish = _redfish(address)
-        key = redfish.server if redfish else address
+        url = _url(address)
+        key = url.server if url else address
         if fault := _address_fault(config, address) or _taken(used, key, address, where):
             kind = Fault if address in before else type(fault)
             yield kind(f"{where}.bmc.address", fault.what, fault.fix)
@@ -114,14 +114,15 @@ def _systems(config: InstallConfig) -> Iterator[Fault]:
     """Check that an address without a system, which means the only one of a BMC, is the only one of that BMC."""
     by_bmc: dict[Hashable, list[tuple[str, BmcUrl]]] = defaultdict(list)
     for where, host in _hosts(config):
-        if url := _redfish(host.bmc.address):
+        if url := _url(host.bmc.address):
             by_bmc[url.endpoint].append((where, url))
     for of_bmc in by_bmc.values():
         others = [where.removeprefix("platform.baremetal.") for where, url in of_bmc if url.system_id is not None]
         for where, url in of_bmc:
             if url.system_id is None and others:
                 what = f"{url.url} names no system, and {others[0]} is on the same BMC"
-                fix = "write the path of the system, or the address of this host's own BMC"
+                own = "the address of this host's own BMC"
+                fix = f"write {own}" if url.speaks_ipmi else f"write the path of the system, or {own}"
                 yield Stricter(f"{where}.bmc.address", what, fix)
 
 
@@ -201,11 +202,9 @@ def _parsed(address: str) -> BmcUrl | BmcUrlError:
         return error
 
 
-def _redfish(address: str) -> BmcUrl | None:
-    try:
-        return parse_redfish_url(address)
-    except BmcUrlError:
-        return None
+def _url(address: str) -> BmcUrl | None:
+    parsed = _parsed(address)
+    return parsed if isinstance(parsed, BmcUrl) else None
 
 
 def _address_fault(config: InstallConfig, address: str) -> Fault | None:

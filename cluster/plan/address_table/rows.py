@@ -15,7 +15,7 @@ from cluster.plan.addresses import CONFIG
 from cluster.plan.intent import NO_OPTIONS, dhcp_range
 from cluster.plan.network_config import NetworkConfig
 from cluster.values.address import IPV4, Address, Network, in_any, networks, parse_address
-from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
+from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 from cluster.values.mac import parse_mac
 
 CONFIG_FIELDS = {
@@ -185,7 +185,7 @@ def _of_host(path: str, host: Host) -> Iterator[Row]:
 
 def _of_system(address: str, path: str) -> Iterator[Row]:
     try:
-        url = parse_redfish_url(address)
+        url = parse_bmc_url(address)
     except BmcUrlError:
         return
     system = "" if url.has_one_system else url.system_id or ""

@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 from base.clock import Clock
 from base.errors import BmcError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
 from cluster.values.address import parse_address
-from wires.redfish.bmc import CD, HTTP, PXE, BmcClient
-from wires.redfish.steps import Steps, Waits
+from wires.bmc.client import CD, HTTP, PXE, BmcClient
+from wires.bmc.steps import Steps, Waits
 
 BROKEN_OFF_S = 120.0  # longer than TCP takes to give up on a machine that has just lost the VIP
 INSERT_S = 300.0  # a BMC that downloads the whole ISO on insertion does so within its own HTTP time-out
@@ -225,7 +225,7 @@ class NetworkBoot(_Fetching):
 
     def arm(self, steps: Steps, url: str) -> Waits:
         """Override the boot, and let iPXE start the installer."""
-        yield from steps.override(PXE)
+        yield from steps.override(PXE, anew=True)
         self._enable_boot(url)
 
     def disarm(self, steps: Steps) -> Waits:

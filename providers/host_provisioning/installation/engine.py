@@ -35,10 +35,10 @@ from providers.host_provisioning.installation.boot_procedures import BootMedia, 
 from providers.host_provisioning.installation.evidence import Evidence
 from providers.host_provisioning.installation.iso_fault import IsoFault
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
-from wires.redfish.bmc import CD, ONCE, SPELLINGS, BmcClient, Identity, Power
-from wires.redfish.boot.mode import BootMode, SecureBootProof
+from wires.bmc.boot_mode import BootMode, SecureBootProof
+from wires.bmc.client import CD, ONCE, SPELLINGS, BmcClient, Identity, Power
+from wires.bmc.steps import STEP_S, Steps, Waits, names_image
 from wires.redfish.client.masking import shown
-from wires.redfish.steps import STEP_S, Steps, Waits, names_image
 
 HEARTBEAT_S = 10.0
 POST_SHARE = 0.5

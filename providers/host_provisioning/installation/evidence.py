@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
-from wires.redfish.bmc import Identity, Power
+from wires.bmc.client import Identity, Power
 
 
 class Mark(Protocol):

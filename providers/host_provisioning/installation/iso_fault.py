@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from base.errors import BmcError, BmcTimeoutError, ProvisioningError
 from providers.host_provisioning.installation.boot_procedures import BootProcedure
-from wires.redfish.bmc import CD, SPELLINGS, BmcClient, BootOverride
-from wires.redfish.boot.mode import SLOW
+from wires.bmc.boot_mode import SLOW
+from wires.bmc.client import CD, SPELLINGS, BmcClient, BootOverride
+from wires.bmc.steps import names_image
 from wires.redfish.client.masking import shown
-from wires.redfish.steps import names_image
 
 FROM_OFF = "switch the server off, and run `pulumi up` again"
 """Begins an installation again where the BMC does not show it: a server that is On is taken for an installed one."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from base.clock import Clock
-from wires.redfish.bmc import BmcClient, Power
+from wires.bmc.client import BmcClient, Power
 
 UNSEEN_S = 60.0  # a host that fetched the ISO after power-on and is Off this much later has booted and finished
 

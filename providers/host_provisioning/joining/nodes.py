@@ -31,7 +31,8 @@ from providers.host_provisioning.joining.certificates import (
 )
 from providers.host_provisioning.model import Approval
 from wires.api.resources import KubernetesWriter, Metadata, Status
-from wires.redfish.identity import is_shared
+from wires.bmc.client import Identity
+from wires.bmc.identity import is_shared
 
 NODE_LIST = "/api/v1/nodes"
 MOST_WARNINGS, LONGEST_WARNING = 20, 1000
@@ -104,12 +105,13 @@ class Joining:
             self._awaited.add(host)
             self._poll_if_due()
 
-    def is_node(self, host: str, uuid: str) -> bool:
-        """Return whether a host's node is the machine with this system UUID; False if the API does not answer."""
+    def is_node(self, host: str, machine: Identity) -> bool:
+        """Return whether a host's node is this machine, by its system UUID; False if the API does not answer."""
         with self._lock:
             self._poll_if_due()
         node = self._nodes.get(host)
-        return node is not None and not is_shared(uuid) and node.status.node_info.system_uuid.lower() == uuid.lower()
+        uuid = node.status.node_info.system_uuid if node else ""
+        return not is_shared(uuid) and machine.answers_to(uuid)
 
     def _poll_if_due(self) -> None:
         if self.clock.now() >= self._next_poll_at:

@@ -14,7 +14,7 @@ from providers.host_provisioning.resource import HostProvisioning
 from providers.machines.model import ListedHost, MachinesSpec
 from providers.machines.resource import Machines
 from testing.urns import urn
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
 
 DISK = {"deviceName": "/dev/vda"}
 

@@ -250,11 +250,12 @@ def test_bmc_url_prints_an_object_per_line() -> None:
         "transport": "https",
         "virtual_media": True,
         "needs_provisioning_network": False,
+        "privilege": "",
     }
     assert login.keys() == {"url", "error"}
     assert login["url"] == "redfish-virtualmedia://10.0.0.1/redfish/v1/Systems/1"
     assert not any(part in done.stdout for part in ("admin", "pa/ss", "w0rd"))
-    assert ipmi["url"] == "ipmi://h"
+    assert (ipmi["url"], ipmi["driver"], ipmi["port"]) == ("ipmi://h", "ipmi", 623)
     assert (done.returncode, done.stderr) == (2, "")
     assert run("bmc-url", good).returncode == 0
 

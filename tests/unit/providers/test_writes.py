@@ -14,9 +14,9 @@ from review.preview import read_preview
 from review.write_plan import WritePlan
 from testing.fakes.engine import Key, Stack
 from testing.server_changes import Scene, answer, cells, scene
-from wires.redfish import writes
-from wires.redfish.bmc import Power
-from wires.redfish.client.access import BmcAccess
+from wires.bmc import writes
+from wires.bmc.access import BmcAccess
+from wires.bmc.client import Power
 
 
 @dataclass

@@ -32,7 +32,7 @@ from testing.preview_steps import (
     step,
     step_of,
 )
-from wires.redfish.identity import MachineId
+from wires.bmc.identity import MachineId
 
 PLAN = plans.plan()
 M0, M1, M2, W0, W1 = plans.HOSTS

@@ -10,7 +10,7 @@ from review.write_plan import WritePlan, tables
 from testing import plans
 from testing.checkout import ROOT
 from testing.preview_steps import bmc_host, preview, step, step_of
-from wires.redfish.bmc import BootOverride
+from wires.bmc.client import BootOverride
 
 PLAN = plans.plan()
 HOST = bmc_host(PLAN, "okd-master-0")

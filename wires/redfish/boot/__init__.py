@@ -1,1 +1,1 @@
-"""How a server boots: its boot mode, and the boot attributes of an iDRAC."""
+"""How a server boots: the boot attributes of an iDRAC, and the types that boot from the network."""

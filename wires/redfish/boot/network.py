@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cluster.values.bmc_url import UEFI_HTTP
-from wires.redfish.bmc import HTTP, PXE
+from wires.bmc.client import HTTP, PXE
 
 ALLOWED = "BootSourceOverrideTarget@Redfish.AllowableValues"
 HTTP_BOOT_URI = "HttpBootUri"

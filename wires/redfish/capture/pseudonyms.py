@@ -5,8 +5,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from base.masking import secret_keys
+from wires.bmc.identity import is_shared
 from wires.redfish.capture.filter import Rule, filter_document
-from wires.redfish.identity import is_shared
 
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
 FORMS = {"uuid": "00000000-0000-4000-8000-{:012d}", "serial": "SERIAL{:04d}", "": "masked-{}"}

@@ -11,11 +11,10 @@ import sushy
 from pydantic import SecretStr
 
 from base.errors import BmcError
-from cluster.values.bmc_url import parse_redfish_url
+from wires.bmc.access import LIMITS, BmcAccess, Limits
 from wires.redfish.boot.idrac import older_path
 from wires.redfish.capture.filter import Rule, filter_document
 from wires.redfish.capture.pseudonyms import Pseudonyms
-from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.client.connector import ROOT
 from wires.redfish.sushy_bmc import MANAGERS, SYSTEMS, SushyBmc
 
@@ -41,7 +40,7 @@ class BmcCapture(SushyBmc):
 
     def __init__(self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS) -> None:
         super().__init__(access, password, limits)
-        self._names = (access.username, parse_redfish_url(access.address).host)
+        self._names = (access.username, access.url.host)
 
     def tree(self, on_read: Callable[[str], None]) -> dict[str, Any]:
         """Return the masked tree: the path of the system, and each resource by its path.

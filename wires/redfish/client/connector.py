@@ -29,7 +29,7 @@ from base.errors import UnplannedWriteError
 from base.write_guard import make
 from base.writes import Write
 from cluster.values.bmc_url import BmcUrl
-from wires.redfish.client.access import BmcAccess, Limits
+from wires.bmc.access import BmcAccess, Limits
 from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
 from wires.redfish.client.masking import TrafficMask
 from wires.redfish.client.reasons import REFUSED_LOGIN, reason_of

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from requests import exceptions as requests_errors
 from urllib3.exceptions import SSLError as TlsError
 
-from wires.redfish.client.access import Limits
+from wires.bmc.access import Limits
 from wires.redfish.client.connector import AnswerTooLongError, OutOfTimeError, RedirectedError
 
 UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})

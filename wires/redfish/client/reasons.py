@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 from http import HTTPStatus
 
+from wires.bmc.access import ANY_LOGIN
+
 LOGIN = "<login>"
 """In a fix: where the login is written."""
-ANY_LOGIN = "bmc_credentials.<host>, else bmc.username and bmc.password in install-config.yaml"
-"""The places where it may be written."""
 ROLE = "give its account the role Administrator on the BMC's own pages"
 
 

@@ -11,8 +11,8 @@ from requests import exceptions as requests_errors
 
 from base.errors import MISSHAPEN, BmcAuthError, BmcError, BmcRefusedError, BmcTimeoutError, BmcTransientError
 from base.http_client import causes
-from wires.redfish.bmc import STARTS_S
-from wires.redfish.client.access import Limits
+from wires.bmc.access import Limits
+from wires.bmc.client import STARTS_S
 from wires.redfish.client.connector import BmcAdapter
 from wires.redfish.client.obstacles import is_late, is_unreachable, obstacle, silence
 from wires.redfish.client.reasons import NO_BASIC, REFUSED_LOGIN, Reason, reason_of

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from base.bounded_answer import TlsSocket
 from base.errors import ConfigError, Fault
-from wires.redfish.bmc import Certificate
+from wires.bmc.client import Certificate
 
 LEGACY_CIPHERS = "DEFAULT:@SECLEVEL=0"
 """OpenSSL's default with RSA key exchange, which Python's lacks; from OpenSSL 3.0 on, TLS below 1.2 needs level 0."""

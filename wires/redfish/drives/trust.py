@@ -13,7 +13,7 @@ from typing import Any
 import sushy
 from sushy.resources.certificateservice.certificate import CertificateCollection
 
-from wires.redfish.bmc import MEDIA_CERTIFICATE
+from wires.bmc.client import MEDIA_CERTIFICATE
 
 NOT_TAKEN = frozenset({400, 404, 405, 409, 501})
 """The statuses of a BMC that takes no certificate, or no further one: sushy-tools has room for one."""

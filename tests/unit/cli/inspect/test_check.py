@@ -193,7 +193,7 @@ def test_all_that_this_release_cannot_install_comes_in_one_run(tmp_path: Path) -
     def change(config: dict[str, Any]) -> None:
         in_place(config)
         bare(config).update(provisioningNetwork="Managed", provisioningDHCPRange="172.22.0.10,172.22.0.11")
-        host(config, 1)["bmc"].update(address="ipmi://192.0.2.1")
+        host(config, 1)["bmc"].update(address="ilo5://192.0.2.1")
         config["controlPlane"].update(architecture="s390x")
         config["compute"][0].update(architecture="s390x")
 
@@ -260,10 +260,10 @@ SHAPES: dict[str, set[str]] = {
     "arbiter": {"arbiter", f"{BARE}.hosts.role"},
     "dual-stack": set(),
     "dual-stack-ipv6-first": set(),
-    "ipv6": {f"{BARE}.provisioningNetworkCIDR", f"{BARE}.hosts.bmc.address"},
-    "ntp-servers": {f"{BARE}.hosts.bmc.address"},
-    "old-spellings": {f"{BARE}.hosts.bmc.address"},
-    "provisioning-network": {f"{BARE}.hosts.bmc.address"},
+    "ipv6": {f"{BARE}.provisioningNetworkCIDR"},
+    "ntp-servers": set(),
+    "old-spellings": set(),
+    "provisioning-network": set(),
     "secure-boot": set(),
     "two-node-fencing": {"controlPlane.fencing"},
     "unmanaged-provisioning-network": set(),

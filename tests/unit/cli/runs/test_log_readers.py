@@ -20,7 +20,7 @@ from cli.runs.timeline import Timeline, timelines_of
 from providers.host_provisioning.installation.durations import latest_s
 from providers.pulumi import plugin
 from tests.unit.providers.host_provisioning.installation.rig import Rig
-from wires.redfish.steps import run_steps
+from wires.bmc.steps import run_steps
 
 URN = "urn:pulumi:prod::okd::Cluster$pulumi-python:dynamic/baremetal:HostProvisioning::okd-control-plane"
 

@@ -259,7 +259,7 @@ def test_good_hosts_pass(change: Change) -> None:
         ),
         pytest.param(
             bmc("ipmi://192.0.2.9", bootMode="UEFISecureBoot"),
-            f"{ADDRESS}: ipmi (the type if none is named) needs a provisioning network. "
+            f"{ADDRESS}: ipmi needs a provisioning network, and provisioningNetwork is Disabled. "
             "Fix: use redfish-virtualmedia",
             id="ipmi-without-a-network",
         ),

@@ -133,3 +133,31 @@ def test_options_of_the_bmcs_are_judged(files: Files) -> None:
     files.write(as_it_is)
     with pytest.raises(ConfigError, match=r"bmc_trust\.h0: neither ca nor sha256\. Fix: write either"):
         load_bmcs(files.path, {"bmc_trust": {"h0": {}}})
+
+
+OF_REDFISH = {
+    "bmc_trust.okd-master-0": {"bmc_trust": {"okd-master-0": {"sha256": "ab" * 32}}},
+    "bmc_credentials.okd-master-0.session": {"bmc_credentials": {"okd-master-0": {**LOGIN, "session": True}}},
+}
+
+
+@pytest.mark.parametrize("where", OF_REDFISH)
+@pytest.mark.parametrize("host_of", ["192.0.2.1", "192.0.2.1:8443", "ipmi://192.0.2.1", "libvirt://192.0.2.1"])
+def test_options_of_redfish_are_refused_behind_ipmi(files: Files, where: str, host_of: str) -> None:
+    """An address without a type was one of Redfish before there was IPMI: its fix keeps the option."""
+
+    def faults(address: str) -> list[str]:
+        def change(config: dict[str, Any]) -> None:
+            config["platform"]["baremetal"]["provisioningNetwork"] = "Managed"
+            host(config)["bmc"].update(address=address)
+
+        try:
+            files.plan(change, **OF_REDFISH[where])
+        except ConfigError as error:
+            return [str(fault) for fault in error.faults]
+        return []
+
+    (fault,) = faults(host_of)
+    assert fault.startswith(f"config: {where}: its BMC speaks IPMI, which has no ")
+    assert fault.endswith("Fix: remove it, or write redfish:// in bmc.address, if that BMC speaks Redfish")
+    assert faults(f"redfish://{host_of.rpartition('/')[2]}") == []

@@ -31,6 +31,16 @@ def address(url: str, *, mode: str = "Disabled", at: int = 0, **values: Any) -> 
     return change
 
 
+def long_login(url: str) -> Change:
+    """Give a host a BMC's address, and a login of one byte more than IPMI has room for."""
+
+    def change(config: dict[str, Any]) -> None:
+        address(url, mode="Managed")(config)
+        host(config)["bmc"].update(username="u" * 15 + "ü", password="p" * 21)
+
+    return change
+
+
 def arm64_over_the_network(config: dict[str, Any]) -> None:
     """Let compute be of arm64, and boot the first server of each role from the network."""
     arm64(config)
@@ -122,13 +132,22 @@ def an_arbiter(config: dict[str, Any]) -> None:
             pytest.param(
                 address(f"{kind}://192.0.2.1", mode="Managed"),
                 [
-                    f"{BARE}.hosts[0].bmc.address: {kind}: this program speaks only Redfish. "
-                    "Fix: use redfish, if the BMC has that, or "
+                    f"{BARE}.hosts[0].bmc.address: {kind} is no longer supported by metal3. Fix: use "
                     "redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE"
                 ],
                 id=kind,
             )
-            for kind in ("ipmi", "libvirt")
+            for kind in ("ilo5", "irmc")
+        ),
+        pytest.param(
+            long_login("192.0.2.1"),
+            [
+                f"{BARE}.hosts[0].bmc.username: longer than 16 bytes, the most that IPMI has. "
+                "Fix: set a shorter one in the BMC, and write it here",
+                f"{BARE}.hosts[0].bmc.password: longer than 20 bytes, the most that IPMI has. "
+                "Fix: set a shorter one in the BMC, and write it here",
+            ],
+            id="login-too-long-for-ipmi",
         ),
         pytest.param(
             arm64_over_the_network,

@@ -14,7 +14,7 @@ from providers.bmc_host.checks import BmcReport, Check, consented
 from providers.bmc_host.engine import BmcHostEngine
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, uuid_of
-from wires.redfish.client.access import CHECK_LIMITS, BmcAccess
+from wires.bmc.access import CHECK_LIMITS, BmcAccess
 from wires.redfish.probe import BmcProbe
 
 UUID = uuid_of(0)

@@ -11,7 +11,7 @@ from providers.bmc_host.model import AsFound
 from providers.consent import consent_command
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
-from wires.redfish.bmc import BootOverride, Identity, Power, SecureBoot
+from wires.bmc.client import BootOverride, Identity, Power, SecureBoot
 
 HOST = "okd-master-0"
 

@@ -19,7 +19,7 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of, uuid_of
 from testing.plan_files import Files
 from testing.refusals import refusals
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
 HOST = "okd-master-0"
@@ -89,7 +89,8 @@ class TestCheck:
             ({"password": UNKNOWN}, []),
             ({"bmc": {**BMC, "address": UNKNOWN}}, []),
             ({"bmc": {**BMC, "address": "redfish-virtualmedia://bmc"}}, []),
-            ({"bmc": {**BMC, "address": "ipmi://x"}}, ["bmc"]),
+            ({"bmc": {**BMC, "address": "ipmi://x"}}, []),
+            ({"bmc": {**BMC, "address": "ilo5://x"}}, ["bmc"]),
             ({"bmc": {**BMC, "address": URL.replace("-virtualmedia", "")}}, []),
             ({"bmc": {**BMC, "address": URL.replace("-virtualmedia", "-uefihttp")}}, []),
         ],
@@ -104,6 +105,7 @@ class TestCheck:
             "address-unknown",
             "no-system",
             "ipmi",
+            "removed-type",
             "over-network",
             "uefihttp",
         ],
@@ -116,16 +118,17 @@ class TestCheck:
     @pytest.mark.parametrize(
         ("address", "place"),
         [
-            pytest.param(URL, "https://192.0.2.9/redfish/v1/Systems/1", id="system"),
-            pytest.param("redfish-virtualmedia://bmc", "https://bmc/redfish/v1/Systems/<id>", id="no-system"),
-            pytest.param("ipmi://x", "/redfish/v1/Systems/<id>", id="no-address"),
+            pytest.param(URL, "GET https://192.0.2.9/redfish/v1/Systems/1", id="system"),
+            pytest.param("redfish-virtualmedia://bmc", "GET https://bmc/redfish/v1/Systems/<id>", id="no-system"),
+            pytest.param("ilo5://x", "GET /redfish/v1/Systems/<id>", id="no-address"),
+            pytest.param("x", "`ipmitool -I lanplus -H x -p 623 -U <user> -a mc guid`", id="ipmi"),
         ],
     )
     def test_a_missing_consent_names_the_command_and_where_to_find_the_uuid(self, address: str, place: str) -> None:
         news = {**PROPS, "bmc": {**BMC, "address": address}, "consent": ""}
         refused = refusals(BmcHostProvider().check({}, news))[-1]
         command = f"pulumi config set --path 'consent.{HOST}' <UUID>"
-        source = f"UUID or serial as the BMC reports it (GET {place}, or the sticker)"
+        source = f"UUID or serial as the BMC reports it ({place}, or the sticker)"
         assert refused == (
             "consent",
             f"{MISSING}. Fix: run `{command}`, with its {source}",
@@ -188,6 +191,7 @@ def test_a_change_of_protection_or_of_the_logins_place_asks_no_bmc(change: Props
         pytest.param({"verify": False}, id="lax"),
         pytest.param({"legacy_tls": True}, id="legacy-tls"),
         pytest.param({"login": "bmc_credentials.m0"}, id="login"),
+        pytest.param({"boot_mac": "52:54:00:11:10:01"}, id="boot-mac"),
     ],
 )
 def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]) -> None:
@@ -201,7 +205,8 @@ def test_a_bmc_is_reached_with_the_access_of_the_inputs(monkeypatch: pytest.Monk
     with pytest.raises(OkdBaremetalError):
         BmcHostProvider().create({**DEAD, "bmc": {**DEAD["bmc"], **own}})
     wanted = {"address": DEAD["bmc"]["address"], "username": "admin", "ca": "", "fingerprint": ""}
-    wanted |= {"verify": True, "legacy_tls": False, "session": False, "boot_mode": "UEFI", "login": "", **own}
+    wanted |= {"verify": True, "legacy_tls": False, "session": False, "boot_mode": "UEFI", "boot_mac": ""}
+    wanted |= {"login": "", **own}
     assert [(access.model_dump(), password.get_secret_value()) for access, password in asked] == [(wanted, "hidden")]
 
 

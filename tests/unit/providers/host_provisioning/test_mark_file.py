@@ -7,7 +7,7 @@ import pytest
 from providers.host_provisioning.mark_file import MarkFile
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
-from wires.redfish.bmc import Identity
+from wires.bmc.client import Identity
 
 MACHINE = FakeBmc(FakeClock()).machine
 OTHER = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2")

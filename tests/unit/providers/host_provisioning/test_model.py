@@ -13,8 +13,8 @@ from providers.host_provisioning.model import HostProvisioningSpec
 from testing import clusters, plans
 from testing.install_configs import arm64
 from testing.plan_files import Files
-from wires.redfish.client.access import BmcAccess
-from wires.redfish.identity import MachineId
+from wires.bmc.access import BmcAccess
+from wires.bmc.identity import MachineId
 
 MASTERS, WORKERS = plans.HOSTS[:3], plans.HOSTS[3:]
 

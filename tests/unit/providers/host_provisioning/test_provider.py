@@ -29,8 +29,8 @@ from testing.kubeconfigs import write_kubeconfig
 from tests.unit.cli.runs.test_timeline import line
 from tests.unit.providers.host_provisioning.specs import BOARD, INSTALLED, ROLE, host, of_hosts, record, spec
 from wires.api.kubernetes import KubeApi
-from wires.redfish.bmc import Identity
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
+from wires.bmc.client import Identity
 from wires.redfish.sushy_bmc import SushyBmc
 
 
@@ -164,7 +164,7 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
 ) -> None:
     asked: list[tuple[BmcAccess, SecretStr]] = []
 
-    def bmc_at(access: BmcAccess, password: SecretStr) -> SushyBmc:
+    def bmc_at(access: BmcAccess, password: SecretStr, **_: Any) -> SushyBmc:
         asked.append((access, password))
         return SushyBmc(access.changed(ca="", fingerprint="", session=False), password)
 
@@ -179,6 +179,7 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
         "legacy_tls": False,
         "session": False,
         "boot_mode": "UEFI",
+        "boot_mac": "",
         "login": "",
         **reached,
     }

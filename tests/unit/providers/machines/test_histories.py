@@ -10,7 +10,7 @@ from testing import server_changes
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.engine import Stack
 from testing.server_changes import BMC, MASTER, NEW, OTHER_MASTER, SPARE, STATES, WORKER, Scene, scene
-from wires.redfish.bmc import Identity, Power
+from wires.bmc.client import Identity, Power
 
 BEFORE, BOOTSTRAP, PRODUCTION = STATES
 

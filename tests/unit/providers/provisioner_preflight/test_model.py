@@ -4,7 +4,7 @@ import pytest
 
 from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED
 from cluster.plan import ClusterPlan
-from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.bmc_url import parse_bmc_url
 from cluster.values.role import Role
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from testing import plans
@@ -15,7 +15,7 @@ ONE = {"externalBridge": "baremetal"}
 
 def plan(mode: str, by_network: Role | None) -> ClusterPlan:
     """Return a plan with that provisioning network, whose servers of one role boot from the network."""
-    base, url = plans.plan(), parse_redfish_url("redfish://192.0.2.9/redfish/v1/Systems/1")
+    base, url = plans.plan(), parse_bmc_url("redfish://192.0.2.9/redfish/v1/Systems/1")
     provisioning = base.provisioning.changed(mode=mode, bridge="provisioning")
     hosts = tuple(
         host.changed(bmc=host.bmc.changed(url=url)) if host.role is by_network else host for host in base.hosts

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
 from wires.redfish.sushy_bmc import SushyBmc
 
 SYSTEMS = "/redfish/v1/Systems"

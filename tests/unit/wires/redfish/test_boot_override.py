@@ -8,7 +8,7 @@ from base.errors import BmcError, BmcRefusedError, BmcTransientError
 from testing.fakes.clock import FakeClock
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
-from wires.redfish.steps import Steps, run_steps
+from wires.bmc.steps import Steps, run_steps
 
 CD_ONCE = {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once"}
 SYSTEM_OF_OPENBMC = "/redfish/v1/Systems/system"

@@ -12,8 +12,8 @@ from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import SYSTEM, OneBmc
 from tests.unit.wires.redfish.test_probe import probe
-from wires.redfish.bmc import UEFI
-from wires.redfish.steps import Steps, run_steps
+from wires.bmc.client import UEFI
+from wires.bmc.steps import Steps, run_steps
 
 ISO = "http://192.0.2.9/0123/w0.iso"
 WITHOUT_URI = (

@@ -10,8 +10,8 @@ from pydantic import SecretStr
 from base.errors import BmcRefusedError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Options, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SYSTEM, OneBmc
-from wires.redfish.bmc import UEFI
-from wires.redfish.client.access import BmcAccess, Limits
+from wires.bmc.access import BmcAccess, Limits
+from wires.bmc.client import UEFI
 from wires.redfish.probe import BmcProbe
 
 

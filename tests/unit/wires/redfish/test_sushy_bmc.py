@@ -10,8 +10,8 @@ from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTransientErr
 from testing import plans
 from testing.fakes.fleet.fleet import Fault
 from tests.unit.wires.redfish.one_bmc import PASSWORD, RESET, SESSIONS, SYSTEM, SYSTEMS, OneBmc, one_bmc
-from wires.redfish.bmc import BootOverride, Identity, Power
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
+from wires.bmc.client import BootOverride, Identity, Power
 from wires.redfish.client.tls import tls_context
 from wires.redfish.sushy_bmc import SushyBmc
 

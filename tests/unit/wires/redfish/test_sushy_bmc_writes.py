@@ -6,7 +6,7 @@ import pytest
 
 from base.errors import BmcError, BmcRefusedError, BmcTransientError
 from tests.unit.wires.redfish.one_bmc import MANAGER, RESET, SYSTEM, OneBmc
-from wires.redfish.bmc import BootOverride, Power
+from wires.bmc.client import BootOverride, Power
 
 URL = "http://192.0.2.1/x.iso"
 DRIVE = f"GET {MANAGER}/VirtualMedia/Cd$"

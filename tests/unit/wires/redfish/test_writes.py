@@ -1,29 +1,23 @@
 """Every request to a BMC that may change something is a named write, which the tables beside the providers list."""
 
-import inspect
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import SecretStr
 
 from base.errors import BmcRefusedError, ProvisioningError, UnplannedWriteError
 from base.writes import Write
 from cluster.values.bmc_url import UEFI_HTTP
 from cluster.values.boot_method import SECURE_BOOT
-from cluster.values.role import Role
-from providers.bmc_host import writes as bmc_host
-from providers.bmc_host.model import BmcHostOuts, BmcHostSpec
-from providers.host_provisioning import writes as host_provisioning
-from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, HostSpec
+from providers.bmc_host.model import BmcHostOuts
 from testing.fakes.fleet.vendors import VENDORS
+from testing.planned_writes import PlannedServer
 from testing.server_under_test import NAME, ServerUnderTest, server
+from tests.unit.wires.bmc.methods import READS, WRITES, refuse
 from tests.unit.wires.redfish.one_bmc import OneBmc
-from wires.redfish.bmc import CD, LEGACY, ONCE, UEFI, BmcClient, Power
+from wires.bmc.access import BmcAccess
+from wires.bmc.client import LEGACY, UEFI
 from wires.redfish.client import connector
-from wires.redfish.client.access import BmcAccess
-from wires.redfish.sushy_bmc import SushyBmc
 
 VIRTUAL_CD = "redfish-virtualmedia"
 
@@ -32,23 +26,7 @@ def planned(it: ServerUnderTest, outs: BmcHostOuts) -> set[Write]:
     """Return what the tables list for a server that is taken over, installed, and given up."""
     address = it.fleet.address(0).replace(VIRTUAL_CD, it.kind, 1)
     access = BmcAccess(address=address, username=it.fleet.options.username, boot_mode=it.boot_mode)
-    host = BmcHostSpec(host=NAME, bmc=access, password=SecretStr(""), consent=it.uuid)
-    installed = HostProvisioningSpec(
-        role=Role.CONTROL_PLANE,
-        hosts={NAME: HostSpec(bmc=access, address=it.fleet.node(0), root_device={})},
-        passwords={},
-        media_port=0,
-        base_iso_sha256="",
-        ignition_sha256={},
-        payload_sha256="",
-        stack="lab",
-        api_name="",
-    )
-    return {
-        *bmc_host.planned(None, BmcHostOuts(), host),
-        *host_provisioning.planned(None, HostProvisioningOuts(), installed, ()),
-        *bmc_host.planned(host, outs, None),
-    }
+    return PlannedServer(NAME, access, it.uuid, it.fleet.node(0)).writes(outs)
 
 
 def check_course(it: ServerUnderTest, monkeypatch: pytest.MonkeyPatch) -> list[Write]:
@@ -89,44 +67,6 @@ def test_a_secure_boot_on_an_idrac_takes_most_of_the_words(tmp_path: Path, monke
         made = {write.action for write in check_course(it, monkeypatch)}
     assert {"power On", "power Off", "eject", f"insert {NAME}.iso", "Secure Boot on", "Secure Boot off"} <= made
     assert {"boot override Cd Once", "boot override BiosSetup Once", "boot override Hdd Once"} <= made
-
-
-READS: dict[str, Callable[[SushyBmc], object]] = {
-    **dict.fromkeys(("url", "requests", "wanted_mode"), lambda _: None),
-    "settle_s": lambda bmc: bmc.settle_s,
-    "boot_mode": lambda bmc: bmc.boot_mode,
-    "identity": SushyBmc.identity,
-    "bmc_version": SushyBmc.bmc_version,
-    "power": SushyBmc.power,
-    "boot_override": SushyBmc.boot_override,
-    "pending_override": SushyBmc.pending_override,
-    "boot_modes": SushyBmc.boot_modes,
-    "expect_boot_method": SushyBmc.expect_boot_method,
-    "secure_boot": SushyBmc.secure_boot,
-    "media": SushyBmc.media,
-    "offers": lambda bmc: bmc.offers(CD),
-    "check_task": SushyBmc.check_task,
-    "close": SushyBmc.close,
-}
-WRITES: dict[str, Callable[[SushyBmc], object]] = {
-    "insert": lambda bmc: bmc.insert("http://192.0.2.1/x.iso"),
-    "trust": lambda bmc: bmc.trust("a certificate"),
-    "eject": lambda bmc: bmc.eject(),
-    "set_override": lambda bmc: bmc.set_override(CD, ONCE),
-    "set_boot_mode": lambda bmc: bmc.set_boot_mode(LEGACY),
-    "set_secure_boot": lambda bmc: bmc.set_secure_boot(enabled=True),
-    "request_power": lambda bmc: bmc.request_power(Power.ON),
-}
-
-
-def refuse(write: Write) -> None:
-    raise UnplannedWriteError(f"not made: {write.action}", where=write.target)
-
-
-def test_every_method_of_the_wire_either_reads_or_writes() -> None:
-    methods = {name for name, _ in inspect.getmembers(BmcClient) if not name.startswith("_")}
-    assert READS.keys() | WRITES.keys() == methods
-    assert not READS.keys() & WRITES.keys()
 
 
 @pytest.mark.parametrize(

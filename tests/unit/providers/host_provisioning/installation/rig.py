@@ -10,8 +10,8 @@ from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
-from wires.redfish.bmc import Power
-from wires.redfish.steps import run_steps
+from wires.bmc.client import Power
+from wires.bmc.steps import run_steps
 
 NAME = "okd-master-0"
 INSERTED = [f"insert {NAME}.iso", "override Cd Once"]

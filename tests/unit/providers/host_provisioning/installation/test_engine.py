@@ -30,8 +30,8 @@ from tests.unit.providers.host_provisioning.installation.rig import (
     off_with,
     running,
 )
-from wires.redfish.bmc import Identity, Power
-from wires.redfish.steps import run_steps
+from wires.bmc.client import Identity, Power
+from wires.bmc.steps import run_steps
 
 OURS, OLDER = FakeMedia().url(NAME), FakeMedia().url(NAME, "cd" * 32)
 

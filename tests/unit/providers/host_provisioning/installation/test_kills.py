@@ -8,8 +8,8 @@ from base.errors import BmcTimeoutError, BmcTransientError
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from tests.unit.providers.host_provisioning.installation.rig import FROM_DISK, INSERTED, NAME, Rig
-from wires.redfish.bmc import Identity, Power, SecureBoot
-from wires.redfish.steps import run_steps
+from wires.bmc.client import Identity, Power, SecureBoot
+from wires.bmc.steps import run_steps
 
 ON_FROM_CD, ON_FROM_DISK = 2, 5  # among the writes
 

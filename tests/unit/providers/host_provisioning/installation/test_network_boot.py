@@ -7,7 +7,7 @@ from providers.host_provisioning.installation.boot_procedures import NetworkBoot
 from providers.host_provisioning.installation.running_host import UNSEEN_S
 from testing.fakes.media import DIGEST
 from tests.unit.providers.host_provisioning.installation.rig import NAME, Rig
-from wires.redfish.bmc import Power
+from wires.bmc.client import Power
 
 MAC = "52:54:00:11:10:01"
 

@@ -8,8 +8,7 @@ from types import ModuleType
 import pytest
 
 from providers.host_provisioning.installation import boot_procedures, engine
-from wires.redfish import steps
-from wires.redfish.boot import mode
+from wires.bmc import boot_mode, steps
 
 ALLOWED = {"self.adapters.guard", "suppress(BmcRefusedError)"}
 """A lock of the process, whichever thread holds it; and what holds nothing."""
@@ -29,7 +28,7 @@ def waits(node: ast.AST) -> bool:
     return not is_another_function and any(map(waits, ast.iter_child_nodes(node)))
 
 
-@pytest.mark.parametrize("module", [steps, mode, engine, boot_procedures], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [steps, boot_mode, engine, boot_procedures], ids=lambda module: module.__name__)
 def test_no_step_holds_a_lock_or_time_limit_of_its_thread_over_a_yield(module: ModuleType) -> None:
     """A step may continue on another thread than the one on which it yielded, see `install_all`."""
     assert {*held_over_yields(inspect.getsource(module))} <= ALLOWED

@@ -19,6 +19,7 @@ from testing.certificate_requests import (
     serving_request,
 )
 from testing.fakes.clock import FakeClock
+from wires.bmc.client import Identity
 
 VIP, AT = "192.0.2.5", "2026-11-22T00:00:00+00:00"
 W0, W1 = "192.0.2.31", "192.0.2.32"
@@ -98,17 +99,22 @@ def test_a_node_is_ready_only_if_its_kubelet_says_so(ready: str) -> None:
 def test_a_node_is_the_machine_whose_system_uuid_it_reports() -> None:
     uuid, placeholder = "C0FFEE00-0000-4000-8000-000000000001", "03000200-0400-0500-0006-000700080009"
     made = rig(nodes=(node("w0", uuid=uuid), node("w1", uuid=placeholder)))
-    assert made.joining.is_node("w0", uuid.lower())
-    assert not made.joining.is_node("w0", "c0ffee00-0000-4000-8000-000000000002")
-    assert not made.joining.is_node("w1", placeholder), "many machines report it"
-    assert not made.joining.is_node("w2", uuid.lower())
-    assert not rig(nodes=(node("w0"),)).joining.is_node("w0", "")
+    assert made.joining.is_node("w0", machine(uuid))
+    assert made.joining.is_node("w0", machine("00eeffc0-0000-0040-8000-000000000001")), "IPMI has it in another order"
+    assert not made.joining.is_node("w0", machine("c0ffee00-0000-4000-8000-000000000002"))
+    assert not made.joining.is_node("w1", machine(placeholder)), "many machines report it"
+    assert not made.joining.is_node("w2", machine(uuid))
+    assert not rig(nodes=(node("w0"),)).joining.is_node("w0", Identity("", ""))
 
 
 def test_nobody_is_a_node_of_an_api_that_does_not_answer() -> None:
     made = rig(nodes=(node("w0", uuid="c0ffee00-0000-4000-8000-000000000001"),))
     made.cluster.down = ConnectionRefusedError("refused")
-    assert not made.joining.is_node("w0", "c0ffee00-0000-4000-8000-000000000001")
+    assert not made.joining.is_node("w0", machine("c0ffee00-0000-4000-8000-000000000001"))
+
+
+def machine(uuid: str) -> Identity:
+    return Identity(uuid.lower(), "SN-1")
 
 
 def test_an_approval_names_the_checked_request_and_this_program() -> None:

@@ -9,7 +9,7 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import OneBmc
-from wires.redfish.steps import Steps, run_steps
+from wires.bmc.steps import Steps, run_steps
 
 MANAGER = "/redfish/v1/Managers/iDRAC.Embedded.1"
 LINKED = f"{MANAGER}/Oem/Dell/DellAttributes/iDRAC.Embedded.1"

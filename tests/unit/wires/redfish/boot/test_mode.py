@@ -11,9 +11,9 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault
 from testing.fakes.fleet.vendors import VENDORS
 from testing.server_under_test import ServerUnderTest, server
-from wires.redfish.bmc import BootOverride, SecureBoot
-from wires.redfish.boot.mode import BootMode, SecureBootProof, check_boot_mode
-from wires.redfish.steps import Steps, run_steps
+from wires.bmc.boot_mode import BootMode, SecureBootProof, check_boot_mode
+from wires.bmc.client import BootOverride, SecureBoot
+from wires.bmc.steps import Steps, run_steps
 
 SECURE, LEGACY = "UEFISecureBoot", "Legacy"
 POST_S = 900

@@ -11,7 +11,7 @@ from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import ServerUnderTest, server
-from wires.redfish.bmc import BootOverride, SecureBoot
+from wires.bmc.client import BootOverride, SecureBoot
 
 PATCH = "PATCH .*/Systems/"
 

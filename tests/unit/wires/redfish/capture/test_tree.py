@@ -14,8 +14,8 @@ from testing.fakes.fleet.unusable import UNUSABLE
 from testing.fakes.fleet.vendors import VENDORS
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SYSTEM, OneBmc
+from wires.bmc.access import BmcAccess
 from wires.redfish.capture.tree import BmcCapture
-from wires.redfish.client.access import BmcAccess
 
 UUID = "00000000-0000-4000-8000-000000000001"
 

@@ -16,9 +16,9 @@ from requests import Response
 from base.errors import BmcAuthError, BmcRefusedError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, Pace, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, RESET, SYSTEM, OneBmc, one_bmc
-from wires.redfish.bmc import Power
+from wires.bmc.access import LIMITS, BmcAccess, Limits
+from wires.bmc.client import Power
 from wires.redfish.client import connector
-from wires.redfish.client.access import LIMITS, BmcAccess, Limits
 from wires.redfish.probe import BmcProbe
 from wires.redfish.sushy_bmc import SushyBmc
 

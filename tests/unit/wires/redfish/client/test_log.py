@@ -8,7 +8,7 @@ import pytest
 
 from base.errors import BmcError
 from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SESSIONS, SYSTEM, OneBmc
-from wires.redfish.bmc import Power
+from wires.bmc.client import Power
 
 DIGEST = "0123456789abcdef" * 4
 URL = f"http://192.0.2.1:8080/{DIGEST}/m0.iso"

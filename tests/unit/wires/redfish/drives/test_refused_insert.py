@@ -13,7 +13,7 @@ from testing.fakes.fleet.fleet import Fault
 from testing.fakes.fleet.writes import READ_ONLY, refuse
 from testing.server_under_test import server
 from tests.unit.wires.redfish.one_bmc import OneBmc, one_bmc
-from wires.redfish.bmc import Power
+from wires.bmc.client import Power
 from wires.redfish.sushy_bmc import SushyBmc
 
 URL = "http://192.0.2.1/x.iso"

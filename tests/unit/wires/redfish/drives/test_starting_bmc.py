@@ -8,7 +8,7 @@ from base.errors import BmcTransientError
 from testing.fakes.fleet.fleet import Fault
 from testing.server_under_test import NAME, server
 from tests.unit.wires.redfish.one_bmc import OneBmc
-from wires.redfish.bmc import Power
+from wires.bmc.client import Power
 
 NOT_YET = Fault("GET.*/VirtualMedia$", "status", status=404, times=3)
 

@@ -7,8 +7,8 @@ import pytest
 from base.errors import BmcAuthError, BmcRefusedError, BmcTimeoutError, BmcTransientError
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
-from wires.redfish.bmc import BootOverride, Identity, Power
-from wires.redfish.steps import Steps, run_steps
+from wires.bmc.client import BootOverride, Identity, Power
+from wires.bmc.steps import Steps, run_steps
 
 HOUR_S = 3600
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, fields
 from enum import StrEnum
 from typing import Protocol
+from uuid import UUID
 
 
 class Power(StrEnum):
@@ -34,9 +35,31 @@ class Identity:
             object.__setattr__(self, each.name, getattr(self, each.name).strip())
 
     def answers_to(self, name: str) -> bool:
-        """Return whether `name` is this machine's system UUID, serial number or service tag, in any case."""
+        """Return whether `name` is this machine's system UUID, serial number or service tag, in any case.
+
+        A UUID may have its bytes in any order that BMCs send it in, see `spellings`.
+        """
         word = name.strip().lower()
-        return bool(word) and word in {self.uuid.lower(), self.serial.lower(), self.tag.lower()}
+        is_named = word in {self.uuid.lower(), self.serial.lower(), self.tag.lower()}
+        return bool(word) and (is_named or is_same_uuid(word, self.uuid))
+
+
+def spellings(uuid: str) -> frozenset[str]:
+    """Return a UUID in the three orders of its bytes that BMCs send; a text that is no UUID as it is, in lower case.
+
+    IPMI has a GUID of 16 bytes: in SMBIOS's order on most BMCs, in that of RFC 4122 on others (ipmitool issues 25 and
+    239), reversed by the specification (section 20.8). A Supermicro's Redfish changed it with its BIOS (go-hal 57).
+    """
+    try:
+        read = UUID(uuid).bytes_le
+    except ValueError:
+        return frozenset({uuid.lower()})
+    return frozenset(str(it) for it in (UUID(bytes_le=read), UUID(bytes=read), UUID(bytes=read[::-1])))
+
+
+def is_same_uuid(one: str, other: str) -> bool:
+    """Return whether two texts are one UUID, whatever order each has its bytes in."""
+    return bool(spellings(one) & spellings(other))
 
 
 CD, HDD, PXE, HTTP, SETUP, ONCE = "Cd", "Hdd", "Pxe", "UefiHttp", "BiosSetup", "Once"
@@ -255,4 +278,8 @@ class ProbedBmc(BmcClient, Protocol):
 
     def licence(self) -> str:
         """Return the licence that the BMC names. Empty if it names none."""
+        ...
+
+    def warnings(self) -> list[str]:
+        """Return what is unsafe about the BMC or its login, each with what to do about it."""
         ...

@@ -3,7 +3,7 @@
 import re
 
 from base.spec import Model
-from wires.redfish.bmc import Identity
+from wires.bmc.client import Identity, is_same_uuid, spellings
 
 
 def _bare(value: str) -> str:
@@ -57,9 +57,10 @@ UUID_DIGITS = 32
 def is_shared(value: str) -> bool:
     """Return whether many machines may report this value: a placeholder, a repeated pattern, or nothing."""
     bare = _bare(value)
+    orders = set(map(_bare, spellings(value)))
     is_counted = len(bare) >= COUNTED_FROM and any(digits.startswith(bare) for digits in COUNTED)
     repeated = 2 if len(bare) == UUID_DIGITS else 1
-    return bare in SHARED or is_counted or len(set(bare)) <= repeated
+    return bool(orders & SHARED) or bare in SHARED or is_counted or len(set(bare)) <= repeated
 
 
 def is_uuid(name: str) -> bool:
@@ -75,7 +76,7 @@ def usable(identity: Identity) -> str:
 def same(one: Identity, other: Identity) -> bool:
     """Return whether two identities are of one machine. Values that many machines share are not compared."""
     pairs = ((one.uuid, other.uuid), (one.serial, other.serial))
-    return all(left.lower() == right.lower() for left, right in pairs if not (is_shared(left) or is_shared(right)))
+    return all(is_same_uuid(left, right) for left, right in pairs if not (is_shared(left) or is_shared(right)))
 
 
 def named(identity: Identity) -> str:
@@ -87,8 +88,9 @@ def named(identity: Identity) -> str:
 
 def is_one_machine(one: Identity, other: Identity) -> bool:
     """Return whether two identities are certainly of one machine: they share a UUID or serial, and none differs."""
-    shared = {value.lower() for value in (one.uuid, one.serial) if not is_shared(value)}
-    return bool(shared & {other.uuid.lower(), other.serial.lower()}) and same(one, other)
+    shared = [value for value in (one.uuid, one.serial) if not is_shared(value)]
+    common = (is_same_uuid(own, its) for own in shared for its in (other.uuid, other.serial))
+    return any(common) and same(one, other)
 
 
 class MachineId(Model):

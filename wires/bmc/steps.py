@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from base.clock import Clock
 from base.errors import BmcRefusedError, BmcTimeoutError, BmcTransientError
-from wires.redfish.bmc import (
+from wires.bmc.client import (
     DISABLED,
     HDD,
     NO_TARGET,
@@ -28,7 +28,7 @@ from wires.redfish.bmc import (
     Identity,
     Power,
 )
-from wires.redfish.identity import is_shared, is_uuid, usable
+from wires.bmc.identity import is_shared, is_uuid, usable
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
@@ -255,10 +255,11 @@ class Steps:
         if certificate:
             yield from self.wait_until("a certificate of the virtual CD drive", is_given)
 
-    def override(self, target: str, enabled: str = ONCE, uri: str = "") -> Waits:
+    def override(self, target: str, enabled: str = ONCE, uri: str = "", *, anew: bool = False) -> Waits:
         """Set the boot override to `target`. `enabled` is not verified: sushy-tools reports Once as Continuous.
 
         Nor is `uri`, which is set in any case: of an earlier run's, the target may still be there, not its ISO.
+        `anew` has the override set even if it reads so: boot flags that an earlier run set may expire any moment.
         """
         wanted = SPELLINGS.get(target, (target,))
 
@@ -267,7 +268,7 @@ class Steps:
             return read.target in wanted and read.enabled != DISABLED and (not mode or read.mode in ("", mode))
 
         change = partial(self.bmc.set_override, target, enabled, uri=uri)
-        yield from self._override(f"boot override {target}", fits, change, always=bool(uri))
+        yield from self._override(f"boot override {target}", fits, change, always=anew or bool(uri))
 
     def disk_next(self) -> Waits:
         """Have the server boot its disk next: by the target Hdd, else without an override, in the boot order."""

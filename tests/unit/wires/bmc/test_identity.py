@@ -1,9 +1,13 @@
 """The identity of a machine: which of its reports are unique, and when two reports name one machine."""
 
-import pytest
+import uuid as uuids
 
-from wires.redfish.bmc import Identity
-from wires.redfish.identity import is_one_machine, is_shared, named, same, usable
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from wires.bmc.client import Identity
+from wires.bmc.identity import is_one_machine, is_shared, named, same, usable
 
 UUID = "c0ffee00-0000-4000-8000-000000000001"
 OEM, BOARD = "To be filled by O.E.M.", "03000200-0400-0500-0006-000700080009"
@@ -113,3 +117,42 @@ def test_blanks_around_a_value_count_on_neither_side() -> None:
 def test_a_service_tag_names_a_machine_and_an_empty_one_does_not() -> None:
     assert Identity(UUID, "CN1", tag="ABC1234").answers_to("abc1234")
     assert not Identity(UUID, "CN1").answers_to("")
+
+
+ORDERS = {
+    "smbios": lambda it: it.bytes_le,
+    "rfc": lambda it: it.bytes,
+    "reversed": lambda it: it.bytes[::-1],
+}
+"""The bytes in which BMCs send the UUID of a machine by IPMI."""
+
+
+def by_ipmi(uuid: str, order: str) -> Identity:
+    """Return the identity that the IPMI client makes of the bytes of a UUID."""
+    return Identity(str(uuids.UUID(bytes_le=ORDERS[order](uuids.UUID(uuid)))), "")
+
+
+@given(st.uuids().map(str), st.sampled_from(sorted(ORDERS)), st.sampled_from(sorted(ORDERS)))
+def test_a_uuid_names_its_machine_in_any_order_of_its_bytes(uuid: str, one: str, other: str) -> None:
+    """Issue 45: a host may move between Redfish and IPMI, and firmware may change the order."""
+    by_redfish, before, after = Identity(uuid, "SN-1"), by_ipmi(uuid, one), by_ipmi(uuid, other)
+    assert before.answers_to(uuid.upper())
+    assert by_redfish.answers_to(before.uuid)
+    assert same(before, after)
+    for machine in (before, by_redfish):
+        assert same(machine, after)
+        assert is_one_machine(machine, after) is not is_shared(uuid)
+
+
+@given(st.uuids().map(str), st.uuids().map(str), st.sampled_from(sorted(ORDERS)))
+def test_another_uuid_names_no_machine_in_any_order(uuid: str, another: str, order: str) -> None:
+    is_one = sorted(uuids.UUID(uuid).bytes) == sorted(uuids.UUID(another).bytes)
+    assert not by_ipmi(uuid, order).answers_to(another) or is_one
+    assert not is_one_machine(by_ipmi(uuid, order), Identity(another, "")) or is_one
+
+
+@pytest.mark.parametrize("order", sorted(ORDERS))
+def test_a_placeholder_is_one_in_any_order_of_its_bytes(order: str) -> None:
+    """OpenBMC without a UUID sends the bytes 1 to 16 (phosphor-net-ipmid)."""
+    for placeholder in ("01020304-0506-0708-090a-0b0c0d0e0f10", BOARD):
+        assert usable(by_ipmi(placeholder, order)) == ""

@@ -1,8 +1,8 @@
 """The words for what is written to a BMC, in the log of a run and in a write plan."""
 
 from base.writes import Write
-from cluster.values.bmc_url import parse_redfish_url
-from wires.redfish.bmc import DISABLED, OFF, ON, Power
+from cluster.values.bmc_url import parse_bmc_url
+from wires.bmc.client import DISABLED, OFF, ON, Power
 
 EJECT = "eject"
 ENABLE_MEDIA = "switch virtual media on"
@@ -12,7 +12,7 @@ TRUST = "certificate of the boot ISO's server"
 
 def to_bmc(address: str, action: str) -> Write:
     """Return the write of an action to the system at an address of the install-config."""
-    url = parse_redfish_url(address)
+    url = parse_bmc_url(address)
     return Write(f"BMC {url.base}{url.system_id or ''}", action)
 
 

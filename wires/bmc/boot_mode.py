@@ -7,8 +7,8 @@ from functools import partial
 from base.clock import Clock
 from base.errors import BmcRefusedError, BmcTimeoutError
 from cluster.values.boot_method import SECURE_BOOT
-from wires.redfish.bmc import ENABLED, ON, SETUP, BmcClient, Power, SecureBoot, mode_of
-from wires.redfish.steps import Acceptance, Steps, Waits
+from wires.bmc.client import ENABLED, ON, SETUP, BmcClient, Power, SecureBoot, mode_of
+from wires.bmc.steps import Acceptance, Steps, Waits
 
 KEYLESS = ("SetupMode", "AuditMode")
 """The states of the keys in which UEFI firmware enforces no signature."""

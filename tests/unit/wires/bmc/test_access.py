@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from testing import plans
-from wires.redfish.client.access import BmcAccess
+from wires.bmc.access import BmcAccess
 
 FIRST, SECOND = plans.HOSTS[:2]
 ADDRESS = "redfish-virtualmedia+https://172.22.0.101:8443/redfish/v1/Systems/6058de92-e7e4-55e9-914d-943d53924e75"
@@ -29,6 +29,7 @@ def test_a_bmc_without_options_of_its_own_gets_the_common_ones() -> None:
         "legacy_tls": False,
         "session": False,
         "boot_mode": "Legacy",
+        "boot_mac": "",
         "login": f"the bmc of {FIRST} in install-config.yaml",
     }
 

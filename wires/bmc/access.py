@@ -7,13 +7,17 @@ from typing import TYPE_CHECKING, Self
 from pydantic import ConfigDict
 
 from base.spec import Model
-from cluster.values.bmc_url import parse_redfish_url
+from cluster.values.bmc_url import BmcUrl, parse_bmc_url
 from cluster.values.boot_method import BootMethod
-from wires.redfish.bmc import LEGACY, UEFI
+from wires.bmc.client import LEGACY, UEFI
 
 if TYPE_CHECKING:
     from cluster.options import BmcOptions
     from cluster.plan.model import PlannedHost
+
+
+ANY_LOGIN = "bmc_credentials.<host>, else bmc.username and bmc.password in install-config.yaml"
+"""The places where a login may be written, for messages where `BmcAccess.login` is empty."""
 
 
 class BmcAccess(Model):
@@ -36,13 +40,20 @@ class BmcAccess(Model):
     """Whether to log in with a Redfish session, for a BMC that refuses Basic. It ends with the connection."""
     boot_mode: str = UEFI
     """How the server has to boot: UEFI, Legacy or UEFISecureBoot."""
+    boot_mac: str = ""
+    """The host's `bootMACAddress`, by which a consent names the server of a nameless IPMI BMC; empty for Redfish."""
     login: str = ""
     """Where username and password are written, for messages; empty in the state of an older release."""
 
     @property
+    def url(self) -> BmcUrl:
+        """The parsed address."""
+        return parse_bmc_url(self.address)
+
+    @property
     def boot_method(self) -> BootMethod:
         """How the server gets to its boot ISO."""
-        return BootMethod.of(parse_redfish_url(self.address), self.boot_mode)
+        return BootMethod.of(self.url, self.boot_mode)
 
     @property
     def without_place(self) -> Self:
@@ -61,6 +72,7 @@ class BmcAccess(Model):
             verify=host.bmc.verify_tls or trust is not None,
             legacy_tls=trust is not None and trust.legacy_tls,
             session=login is not None and login.session,
+            boot_mac=host.boot_mac if host.bmc.url.speaks_ipmi else "",
             boot_mode=LEGACY if host.boot_mode == "legacy" else host.boot_mode,
             login=f"bmc_credentials.{host.name}" if login else f"the bmc of {host.name} in install-config.yaml",
         )
