@@ -10,7 +10,7 @@ from typing import Any
 from base.clock import Clock, Wait
 from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
 from base.progress import Progress, Report, with_time_left
-from cluster.installed import CERTIFICATES, NODES, fixed
+from cluster.installed import CERTIFICATES, NODES, PLATFORM, fixed
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from providers.vip_handoff.checks import Checks
@@ -30,12 +30,14 @@ NOT_ASKED = "not asked: no kubeconfig"
 
 
 def input_faults(old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fault]:
-    """Yield a fault if the phase goes backwards, or begins with production, or if an installed cluster would change.
+    """Yield a fault if the phase goes backwards, or begins with production, or if a cluster would change.
 
     Args:
         old: Inputs in the state; None for a new stack.
         new: Inputs of this run.
     """
+    if old:
+        yield from fixed("platform", old.platform, new.platform, PLATFORM)
     if new.phase is Phase.BOOTSTRAP:
         if old and old.phase is Phase.PRODUCTION:
             what = "a cluster in production cannot go back to bootstrap"
