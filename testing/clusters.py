@@ -143,6 +143,7 @@ VARIANTS = {
     ),
     "spares": Variant(spares, {"consent": {name: plans.CONSENT[name] for name in plans.HOSTS[:-1]}}),
     "balancer": Variant(balancer),
+    "baremetal": Variant(options={"platform": "baremetal"}),
     "managed": Variant(managed),
     "unmanaged": Variant(unmanaged),
     "images": Variant(options={"images": IMAGES}),
@@ -150,8 +151,8 @@ VARIANTS = {
     "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),
 }
 
-WITH_VIPS = [name for name in VARIANTS if name != "balancer"]
-"""The clusters whose own machines answer the VIPs."""
+WITH_VIPS = [name for name in VARIANTS if name not in ("balancer", "baremetal")]
+"""The clusters whose nodes answer the VIPs by this program's keepalived."""
 
 REVIEWED = ("balancer", "compact", "ipv6", "managed", "spares")
 """The clusters with a golden review of their change to production; the engine makes that of the rehearsal."""
