@@ -15,7 +15,7 @@ from cluster.values.balancer import Balancer
 from testing import clusters
 from testing.certificates import authority
 from testing.scene.machine import Machine, bridge, machine, until
-from testing.scene.operator import BEST, operator_files
+from testing.scene.operators_node import BEST, operator_files
 from wires.api.client import Attempts, VipClient
 from wires.api.https import Endpoint, connect_problem
 
