@@ -126,12 +126,9 @@ def render_server(plan: Intent, server: Server) -> Files:
 
 def _vip_of_bootstrap(plan: Intent) -> Files:
     vips = [host_route(address) for address in plan.api.addresses]
-    channel = {
-        "vips": vips,
-        "let_go": plan.api.priorities.release,
-        "give_up": GIVES_UP,
-        "hears_the_nodes": plan.balancer is Balancer.CLUSTER,
-    }
+    hears, release = plan.balancer is Balancer.CLUSTER, plan.api.priorities.release
+    let_go = release if hears else GIVES_UP
+    channel = {"vips": vips, "hears_the_nodes": hears, "release": release, "let_go": let_go}
     return (
         keepalived_conf(keepalived.on_bootstrap(plan)),
         _script("bootstrap/okd-own-api.sh.j2"),

@@ -15,8 +15,7 @@ api_ready() { curl -fsk --max-time 2 -o /dev/null https://localhost:6443/readyz;
 # was lost on slow machines (2026-11).
 echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
 on_lo() { for vip in "${vips[@]}"; do ip address "$1" "$vip" dev lo; done; }
-# keepalived does not hear the nodes: after `release` it keeps the VIP beside the one that took it.
-give_up() {
+let_go() {
     on_lo replace
     echo -254 >"$file"
     (sleep 15 && on_lo delete) &
@@ -35,8 +34,9 @@ while :; do
     # A read returns end of file while the provisioner is not connected.
     read -r word <&3 || { read -rt 0.2 <&4 || true; continue; }
     case $word in
+        # keepalived does not hear the nodes: it keeps the VIP beside the one that takes it.
         release) echo -20 >"$file" ;;
-        leave) give_up ;;
+        leave) let_go ;;
         hold) take_back ;;
         status) ;;
         *) echo "unknown word" >&3; continue ;;
