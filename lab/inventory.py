@@ -18,6 +18,7 @@ from cluster.plan.sample_values import free_addresses
 from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
 from cluster.values.boot_method import BootMethod
+from cluster.values.platform import ClusterPlatform
 from lab.nics import not_emulated, provisioning_bridge
 from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
@@ -178,6 +179,9 @@ def _refuse(faults: Iterator[Fault]) -> None:
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:
     """Yield each setting that the program supports and the lab does not."""
+    if plan.platform is not ClusterPlatform.NONE:
+        what = f"{plan.platform}: the lab has no payload of this platform yet"
+        yield Fault("the stack's platform", what, "rehearse the same stack with `platform: none`")
     for server in plan.servers:
         if settings := not_emulated(server.network_config):
             emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"

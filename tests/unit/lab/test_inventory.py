@@ -206,3 +206,10 @@ def test_missing_install_config_is_named(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.rehearsal.yaml").write_text((STACKS / "Pulumi.rehearsal.yaml").read_text())
     with pytest.raises(LabError, match=r"install-config\.yaml: cannot be read: No such file or directory"):
         load_site("rehearsal", tmp_path)
+
+
+def test_a_stack_of_platform_baremetal_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(
+        LabError, match=r"the stack's platform: baremetal: the lab has no payload of this platform yet"
+    ):
+        load_site("baremetal", as_stack("baremetal", tmp_path))
