@@ -1,5 +1,6 @@
 """Checks of bootstrap.ign: its platform and certificates, no second owner of servers, no file of this program."""
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
@@ -29,7 +30,10 @@ from payload.reading import (
 )
 
 PLATFORM_MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
-MACHINE_CONFIGS = ("/opt/openshift/manifests/*.y*ml", "/opt/openshift/openshift/*.y*ml")
+MANIFESTS = tuple(
+    f"/opt/openshift/{folder}/*.{kind}" for folder in ("manifests", "openshift") for kind in ("yaml", "yml", "json")
+)
+"""The manifests that the bootstrap applies (openshift/cluster-bootstrap, pkg/start/create.go)."""
 TLS = "/opt/openshift/tls"
 ROOT_CA = f"{TLS}/root-ca.crt"
 LB_SIGNER = f"{TLS}/kube-apiserver-lb-signer.crt"
@@ -237,20 +241,30 @@ def _machine_config_paths(where: Path, config: IgnitionFile) -> Iterator[tuple[s
 
 def _objects(where: Path, config: IgnitionFile, kinds: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Yield the objects of some kinds in the payload's manifests, with the path of their manifest."""
-    for pattern in MACHINE_CONFIGS:
+    for pattern in MANIFESTS:
         for manifest, content in config.contents(pattern).items():
             if manifest in (PLATFORM_MANIFEST, CONFIG_MANIFEST):
                 continue  # other checks read them
             for document in _documents(where, manifest, data_of(where, manifest, content)):
-                if isinstance(document, dict) and document.get("kind") in kinds:
-                    yield manifest, document
+                for each in _flat(document):
+                    if each.get("kind") in kinds:
+                        yield manifest, each
+
+
+def _flat(document: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects in a document: that of a list, each by itself."""
+    if isinstance(document, dict) and isinstance(document.get("items"), list):
+        for item in document["items"]:
+            yield from _flat(item)
+    elif isinstance(document, dict):
+        yield document
 
 
 def _documents(where: Path, manifest: str, content: bytes) -> list[Any]:
     try:
-        return parse_yaml_documents(content)
-    except ConfigError as error:
-        what = f"{manifest} in it is {error.fault.what}"
+        return [json.loads(content)] if manifest.endswith(".json") else parse_yaml_documents(content)
+    except (ConfigError, ValueError) as error:
+        what = f"{manifest} in it is {error.fault.what if isinstance(error, ConfigError) else 'not valid JSON'}"
         raise PayloadError(what, where=str(where), fix=CORRECT) from None
 
 

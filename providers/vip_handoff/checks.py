@@ -4,7 +4,9 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from assets.contract import ALIVE_PORT, API_PORT, CONFIG_PORT
+from base.errors import HandoffUnsafeError
 from cluster.values.balancer import Balancer
+from payload.reading import payload_folder
 from providers.vip_handoff.model import ClusterProbe, Signal, VipHandoffSpec
 from wires.segment.vip_holder import AnsweringMacs, vip_holder
 
@@ -41,6 +43,10 @@ class Checks:
 
     def control_plane_balances(self) -> str | None:
         """As above; haproxy of `min_ready` nodes answers on 9444; a node may answer beside a released bootstrap."""
+        if self.signal is None:
+            what = "no kubeconfig beside the payload, and only OKD itself knows when the bootstrap may end"
+            fix = f"put auth/kubeconfig of the payload's own run into {payload_folder(self.spec.stack)}"
+            raise HandoffUnsafeError(what, fix=fix)
         if missing := self._unready():
             return missing
         nodes = self.spec.nodes.items()

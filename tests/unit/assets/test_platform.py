@@ -16,7 +16,7 @@ from testing.baremetal_payload import QUADLETS
 from testing.baremetal_payload import UNITS as UNITS_OF_A_PAYLOAD
 
 NAMES = ("baremetal", "balancer", "compact", "ipv6", "spares", "static", "host", "images")
-PLAIN = {"vrrp": {}}
+PLAIN: dict[str, dict[str, str]] = {"vrrp": {}}
 """Options that platform baremetal excludes are back to their defaults."""
 
 

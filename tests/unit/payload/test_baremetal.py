@@ -1,5 +1,6 @@
 """A payload of platform baremetal: what is wanted in it is forbidden in one of platform none, and the reverse."""
 
+import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -7,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from base.yaml_text import yaml_of
 from cluster.values.platform import ClusterPlatform
 from payload.checks import Expected, check_payload
 from payload.of_servers import UNITS, is_of_servers, unit_of
@@ -107,6 +109,38 @@ FAULTS = [
         f"brings Machine (in {OPENSHIFT}/site.yaml)",
         GENERATE,
         id="a-machine-of-the-site",
+    ),
+    pytest.param(
+        lambda files: put(files, f"{OPENSHIFT}/site.json", json.dumps({"kind": "BareMetalHost"}, indent="\t")),
+        f"brings BareMetalHost (in {OPENSHIFT}/site.json)",
+        GENERATE,
+        id="in-json",
+    ),
+    pytest.param(
+        lambda files: put(
+            files, f"{OPENSHIFT}/site.yml", yaml_of({"kind": "List", "items": [{"kind": "MachineSet"}]})
+        ),
+        f"brings MachineSet (in {OPENSHIFT}/site.yml)",
+        GENERATE,
+        id="in-a-list",
+    ),
+    pytest.param(
+        lambda files: put(files, "/opt/openshift/manifests/x.yaml", "kind: ControlPlaneMachineSet\n"),
+        "brings ControlPlaneMachineSet (in /opt/openshift/manifests/x.yaml)",
+        GENERATE,
+        id="in-the-other-folder",
+    ),
+    pytest.param(
+        lambda files: put(files, f"{OPENSHIFT}/site.json", "{"),
+        f"{OPENSHIFT}/site.json in it is not valid JSON",
+        "correct that manifest, and generate the payload again",
+        id="broken-json",
+    ),
+    pytest.param(
+        lambda files: put(files, "/etc/containers/systemd/agent.pod", ""),
+        f"brings /etc/containers/systemd/agent.pod, {OWNER}",
+        KNOWS,
+        id="a-quadlet-of-another-kind",
     ),
     pytest.param(
         lambda files: put(files, "/etc/containers/systemd/new-agent.container", ""),

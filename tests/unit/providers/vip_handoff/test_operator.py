@@ -41,6 +41,19 @@ def test_a_node_without_haproxy_is_named_at_the_gate() -> None:
     assert made.lan.sent == []
 
 
+def test_without_a_kubeconfig_the_vip_stays() -> None:
+    """`openshift-install wait-for bootstrap-complete` cannot stand in for OKD's report on this platform."""
+    made = rig()
+    made.engine.signal = None
+    error = made.fails()
+    assert str(error) == (
+        f"API VIP {VIP}: at gate: no kubeconfig beside the payload, and only OKD itself knows when the bootstrap may "
+        "end; VIP and VM are untouched. Fix: put auth/kubeconfig of the payload's own run into stacks/prod/payload"
+    )
+    assert made.at("refused") == 0
+    assert made.lan.sent == []
+
+
 def test_min_ready_counts_for_haproxy_too() -> None:
     made = Rig(OPERATOR.changed(min_ready=2), one_way=True, outages=[(f"haproxy {FIRST}", 0, NEVER)])
     assert made.move().holder == "master-1"
