@@ -130,6 +130,6 @@ class LiveHandoff:
 def handoff_of(cluster: Cluster) -> Iterator[LiveHandoff]:
     """Yield the handoff of a cluster, whose guest runs its script."""
     # On platform baremetal, the handoff asks OKD: here its bootstrap is complete from the start.
-    signal = (lambda _: None) if cluster.plan.balancer is Balancer.OPERATOR else None
+    signal: Signal | None = (lambda _: None) if cluster.plan.balancer is Balancer.OPERATOR else None
     with vip_channel(cluster.bootstrap) as send:
         yield LiveHandoff(cluster, send, signal=signal)
