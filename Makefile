@@ -22,6 +22,9 @@ VENV := .venv/.locked-$(shell cat $(LOCKED) | sha256sum | cut -c 1-16)
 PULUMI := .venv/bin/pulumi
 JOBS := $(shell nproc)
 STACK ?= rehearsal
+# Seconds that `make fuzz` searches, and what it searches: all, or some of testing/fuzz/engine.py's SURFACES.
+FUZZ_S ?= 3600
+SURFACES ?=
 # The API of a rehearsed cluster: `stand-in`, or `kubernetes`, a real one, which takes six minutes to build once.
 PAYLOAD ?= stand-in
 # The folder that has stacks/, and gets report/.
@@ -30,7 +33,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal image bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz image sbom bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -64,8 +67,8 @@ test: _tools check ## check, then all tiers of tests: unit, program, plugin, pro
 	$(PY) -m pytest -q -n 6 -m "not alone and not kubernetes and not fleet and not provisioner and not conformance" tests
 	$(PY) -m pytest -q -n 5 -m alone tests
 
-test-fast: _tools setup ## The tiers unit, program and plugin, for the inner loop
-	$(PY) -m pytest -q -n 4 tests/unit tests/program tests/plugin
+test-fast: _tools setup ## The tiers unit, program, plugin and fuzz, for the inner loop
+	$(PY) -m pytest -q -n 4 tests/unit tests/program tests/plugin tests/fuzz
 
 mutants: _tools setup ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
 	tools/mutants
@@ -117,9 +120,15 @@ _fleet: setup
 	@tools/coreos-installer >/dev/null
 	@tools/temporal >/dev/null
 
+fuzz: _tools setup ## Search FUZZ_S seconds, 3600 by default, for a mutated input that the program does not bear; stop at the first
+	$(PY) -m testing.fuzz --seconds $(FUZZ_S) $(SURFACES)
+
 image: setup _coreos-installer ## Build the image of this release, dist/okd-baremetal-<version>.tar, as root on Debian
 	@tools/packages tools/image-build.txt
 	@tools/image $(TAG)
+
+sbom: ## List what that image has, dist/okd-baremetal-<version>.cdx.json
+	@tools/sbom
 
 bench: setup ## Measure previews; the figures belong in bench/README.md
 	$(PY) -m bench

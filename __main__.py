@@ -1,17 +1,24 @@
 """The Pulumi program: read the stack, plan the cluster, declare its resources."""
 
+import os
+
+if __name__ == "__main__":
+    os.umask(os.umask(0o022) | 0o022)  # others write none of this program's compiled modules, which are made now
+
 from pathlib import Path
 from typing import Any
 
 import pulumi
 from pulumi.runtime.config import is_config_secret
 
-from base.errors import OkdBaremetalError
+from base.errors import OkdBaremetalError, one_line
 from boot_media.keyfiles import keyfiles_of
 from cluster.known_options import SECRETS
 from cluster.options import TEXTS, Options
 from cluster.plan import load_plan
 from components.cluster import Cluster, ClusterArgs
+
+DEBUG_GRPC = "PULUMI_DEBUG_GRPC"
 
 
 def stack_options() -> dict[str, Any]:
@@ -42,6 +49,9 @@ def declared() -> Cluster:
     except OkdBaremetalError as error:
         raise pulumi.RunError(str(error)) from None
 
+
+if file := os.environ.get(DEBUG_GRPC):
+    pulumi.log.warn(f"{DEBUG_GRPC} is set: Pulumi writes passwords and keyfiles in the clear into {one_line(file)}")
 
 for key, value in declared().outputs.items():
     pulumi.export(key, value)

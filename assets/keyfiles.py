@@ -63,7 +63,7 @@ def asking_the_vip_first(plan: Intent, server: Server) -> tuple[Keyfile, ...]:
     """
     keyfiles = server.keyfiles
     for vip in plan.api.addresses:
-        used = [keyfile for keyfile in keyfiles if "autoconnect=false" not in keyfile.text.splitlines()]
+        used = [keyfile for keyfile in keyfiles if "autoconnect=false" not in keyfile.text.split("\n")]
         static = {keyfile.name for keyfile in used if _holds_an_address(plan, keyfile, vip)}
         asking = {keyfile.name for keyfile in used if _settings(keyfile, vip.version).get("method") in _ASKING}
         keyfiles = tuple(
@@ -93,7 +93,7 @@ def _with(keyfile: Keyfile, version: int, settings: Mapping[str, str]) -> Keyfil
 def _settings(keyfile: Keyfile, version: int) -> dict[str, str]:
     """Return the settings of a family."""
     section = _section(version).search(keyfile.text)
-    return dict(line.split("=", 1) for line in section[1].splitlines()) if section else {}
+    return dict(line.split("=", 1) for line in section[1].split("\n") if line) if section else {}
 
 
 def _section(version: int) -> re.Pattern[str]:

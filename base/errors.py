@@ -20,18 +20,26 @@ OkdBaremetalError              root: one fault or several
 │   └── HandoffUnsafeError     the API VIP was not released, or was taken back; the bootstrap VM was kept
 ├── IncompleteError            OKD does not report that its installation is complete
 ├── BusyError                  another run works on the same thing
+├── UnplannedWriteError        a write is not in the write plan that was approved; it was not made
 ├── LockError                  the folder of the locks cannot be made, or is not private to this user
 └── EngineGoneError            the Pulumi engine that started this work is gone; it stopped between two steps
 """
 
 import math
+import shlex
+import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Self
 
 
 @dataclass(frozen=True)
 class Fault:
-    """An error in one thing. It never contains a secret."""
+    """An error in one thing. It never contains a secret.
+
+    As text, it has no control character and no line break but those before its details: its parts may be a BMC's.
+    """
 
     where: str
     """Host, URL, file or field, as `platform.baremetal.hosts[0].bmc.address`; empty if `what` names it."""
@@ -41,6 +49,8 @@ class Fault:
     """What the operator can do; empty if `what` makes that plain."""
     machine: str = field(default="", kw_only=True)
     """The host that it is about, for the log, where one error is about several."""
+    details: Sequence[str] = field(default=(), kw_only=True)
+    """Lines below `what`."""
 
     def within(self, container: str) -> Self:
         """Return the same fault with `container`, the file or section that contains `where`, before it."""
@@ -48,7 +58,8 @@ class Fault:
 
     def __str__(self) -> str:
         line = f"{self.where}: {self.what}" if self.where else self.what
-        return f"{line}. Fix: {self.fix}" if self.fix else line
+        text = "\n    ".join(map(one_line, (line, *self.details)))
+        return f"{text}. Fix: {one_line(self.fix)}" if self.fix else text
 
 
 class Stricter(Fault):
@@ -60,6 +71,29 @@ def one_line(text: str) -> str:
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)
 
 
+def word(value: object) -> str:
+    """Return a value as one word of a shell, for a command that an operator is to paste."""
+    return shlex.quote(str(value))
+
+
+def quoted(path: str) -> str:
+    """Return the path of an option as one word of a shell, always in quotes, as the documents write it."""
+    return f"'{path}'" if "'" not in path else word(path)
+
+
+MISSHAPEN = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError, RecursionError)
+"""What Python raises where a document that others wrote has another shape than its reader expects."""
+
+
+def unexpected(error: Exception) -> str:
+    """Return the kind of an error that no reader of this program expects, and the line that raised it.
+
+    Neither its message nor its traceback is shown: both may quote an input.
+    """
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"internal error: {type(error).__name__}: {Path(last.filename).name}:{last.lineno}"
+
+
 class OkdBaremetalError(Exception):
     """Root of the errors that an operator reads, without a traceback.
 
@@ -67,10 +101,11 @@ class OkdBaremetalError(Exception):
         what: What was seen against what was wanted.
         where: Host, URL, file or field.
         fix: What the operator can do.
+        details: Lines below `what`.
     """
 
-    def __init__(self, what: str, *, where: str = "", fix: str = "") -> None:
-        self.faults: tuple[Fault, ...] = (Fault(where, what, fix),)
+    def __init__(self, what: str, *, where: str = "", fix: str = "", details: Sequence[str] = ()) -> None:
+        self.faults: tuple[Fault, ...] = (Fault(where, what, fix, details=tuple(details)),)
         super().__init__(str(self.fault))
 
     @property
@@ -84,7 +119,7 @@ class ConfigError(OkdBaremetalError):
 
     def __init__(self, *faults: Fault) -> None:
         self.faults = faults
-        Exception.__init__(self, "\n".join(one_line(str(fault)) for fault in self.faults))
+        Exception.__init__(self, "\n".join(map(str, self.faults)))
 
 
 class PayloadError(OkdBaremetalError):
@@ -181,6 +216,10 @@ class IncompleteError(OkdBaremetalError):
 
 class BusyError(OkdBaremetalError):
     """Another run works on the same thing."""
+
+
+class UnplannedWriteError(OkdBaremetalError):
+    """A write is not in the write plan that was approved; it was not made."""
 
 
 class LockError(OkdBaremetalError):

@@ -1,5 +1,8 @@
-"""Files that other users of this machine must not read, written whole or not at all."""
+"""Files: read up to a limit, and written whole or not at all, so that other users cannot read them."""
 
+import errno
+import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,6 +11,23 @@ from typing import IO
 
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
 """The modes of what only its owner can read."""
+MOST_BYTES = 64 * 1024**2
+"""The limit of a file that is read as a whole. The largest, bootstrap.ign, has 300 KiB to a few MiB."""
+
+
+def read_file(path: Path) -> bytes:
+    """Return the content of a regular file. A device may have no end, and a FIFO may never have a writer.
+
+    Raises:
+        OSError: It cannot be read, is no regular file, or has more than `MOST_BYTES`; its `strerror` says which.
+    """
+    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", str(path))
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise OSError(errno.EFBIG, f"longer than {MOST_BYTES // 1024**2} MiB", str(path))
+    return content
 
 
 @contextmanager

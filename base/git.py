@@ -1,9 +1,12 @@
 """Git, in the repositories of this program and of its sites."""
 
 import subprocess
+from collections import defaultdict
+from collections.abc import Iterable
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, one_line
+from base.masking import mask_logins
 
 NOT_INSTALLED = 127
 """The exit code of a shell that finds no such program."""
@@ -31,6 +34,19 @@ def git(folder: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
+def tracked(files: Iterable[Path]) -> frozenset[Path]:
+    """Return those of the files that git tracks in their repositories; none without git."""
+    of_root, found = defaultdict[Path, list[Path]](list), set[Path]()
+    for file in files:
+        if root := next((folder for folder in file.resolve().parents if (folder / ".git").exists()), None):
+            of_root[root].append(file)
+    for root, inside in of_root.items():
+        by_name = {str(file.resolve().relative_to(root)): file for file in inside}
+        listed = run_git(root, "--literal-pathspecs", "ls-files", "-z", "--", *by_name).stdout.split("\0")
+        found |= {by_name[name] for name in listed if name in by_name}
+    return frozenset(found)
+
+
 def reason_of(failed: subprocess.CompletedProcess[str]) -> str:
-    """Return, as one line, why git failed."""
-    return one_line(" ".join(failed.stderr.split())) or f"exit code {failed.returncode}"
+    """Return, as one line without the logins in URLs, why git failed."""
+    return one_line(mask_logins(" ".join(failed.stderr.split()))) or f"exit code {failed.returncode}"

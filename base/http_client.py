@@ -1,8 +1,11 @@
 """HTTP requests to a server that an operator names by its URL."""
 
+import ssl
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
+
+from base.bounded_answer import TlsSocket
 
 if TYPE_CHECKING:
     from urllib3 import PoolManager
@@ -10,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def pool_for(url: str, timeout_s: float) -> "PoolManager":
-    """Return a pool for requests to a URL's server, which repeats none of them.
+    """Return a pool for requests to a URL's server, which repeats none of them, and keeps the thread's `time_limit`.
 
     It uses the proxy that the environment names (`https_proxy`, `no_proxy`, …), which urllib3 does not read.
 
@@ -27,16 +30,23 @@ def pool_for(url: str, timeout_s: float) -> "PoolManager":
     from urllib3 import PoolManager, ProxyManager, Retry  # noqa: PLC0415
     from urllib3.util import make_headers, parse_url  # noqa: PLC0415
 
+    from base.bounded_pools import POOLS  # noqa: PLC0415
+
     server = parse_url(url)
     proxy = getproxies().get(server.scheme or "", "")
     # Redirections only: a server that asks to be asked again (Retry-After) may name hours.
     retries = Retry(connect=0, read=0, other=0, respect_retry_after_header=False)
+    context = ssl.create_default_context()
+    context.sslsocket_class = TlsSocket
     if not proxy or proxy_bypass(server.netloc or ""):
-        return PoolManager(timeout=timeout_s, retries=retries)
-    address = proxy if "://" in proxy else f"http://{proxy}"
-    login = parse_url(address).auth
-    headers = make_headers(proxy_basic_auth=unquote(login)) if login else None
-    return ProxyManager(address, timeout=timeout_s, retries=retries, proxy_headers=headers)
+        pool = PoolManager(timeout=timeout_s, retries=retries, ssl_context=context)
+    else:
+        address = proxy if "://" in proxy else f"http://{proxy}"
+        login = parse_url(address).auth
+        headers = make_headers(proxy_basic_auth=unquote(login)) if login else None
+        pool = ProxyManager(address, timeout=timeout_s, retries=retries, proxy_headers=headers, ssl_context=context)
+    pool.pool_classes_by_scheme = POOLS
+    return pool
 
 
 def os_error(error: "HTTPError") -> OSError:

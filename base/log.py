@@ -101,6 +101,18 @@ def about(machine: str) -> None:
     _work.set(replace(_work.get() or _Work(), machine=machine))
 
 
+def resource() -> str:
+    """Return the resource that this context works on, as its lines name it; empty if it works on none."""
+    work = _work.get()
+    return work.resource if work else ""
+
+
+def is_written() -> bool:
+    """Return whether the lines of this process still reach a file."""
+    run = _run()
+    return run is not None and run.is_open
+
+
 def thread(function: Callable[..., None], *arguments: object) -> threading.Thread:
     """Return a daemon thread whose lines are about the work of the one that makes it."""
     return threading.Thread(target=copy_context().run, args=(function, *arguments), daemon=True)
@@ -123,7 +135,7 @@ def failed(error: OkdBaremetalError) -> None:
         work = _work.get() or _Work()
         before = _work.set(replace(work, machine=fault.machine or work.machine))
         for text in str(fault).splitlines():
-            _write(Event.ERROR, f"{type(error).__name__}: {text}")
+            _write(Event.ERROR, f"{type(error).__name__}: {text.strip()}")
         _work.reset(before)
 
 

@@ -40,7 +40,11 @@ _VALUE = re.compile(re.escape(MASK) + r"""|[{\[].*+|\\++"[^"]*+"?+|"(?:[^"\\]|\\
 """A value; all that follows if it is an object or a list, since its end cannot be found in a text that is cut off."""
 _QUOTED_VALUE = re.compile(r':\s*+"([^"\\]*+)"')
 _REST_OF_LINE = re.compile(r"[^\n]*+")
-_URL_LOGIN = re.compile(r"(://)[^/\s:@]*+:([^/\s@]++)@")
+_URL = re.compile(r'(?:(?<=://)|(?<=:\\/\\/))(?:\\.|[^\s"\\])++')
+"""What follows the slashes of a URL, up to its end: a password may have any other character."""
+_HOST_AND_PORT = re.compile(r"(?:\[[^\]/@]*+\]|[^/?#@:]*+)(?::\d*+)?+(?:[/?#]|\Z)")
+"""A URL without login. One with a login can have this form only if its password begins with digits and a slash."""
+_QUERY = re.compile(r"([?&][\w.-]{1,64}=)([^&\s\"']++)")
 _ESCAPE = re.compile(r"\x1b(?:\[[0-9;?]*+[A-Za-z]|[()][A-Z0-9])")
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 _PEM_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{1,64}-----")
@@ -94,7 +98,31 @@ class Secrets:
 
 def mask_logins(text: str) -> str:
     """Return the text with the logins in its URLs masked."""
-    return _URL_LOGIN.sub(rf"\g<1>{MASK}@", text)
+    return _URL.sub(_without_login, text)
+
+
+def passwords_in(text: str) -> Iterator[str]:
+    """Yield the password of each URL in a text: that of its login, and those in its query."""
+    for url in _URL.finditer(text):
+        if login := _login(url[0]):
+            yield login.partition(":")[2]
+        yield from (query[2] for query in _QUERY.finditer(url[0]) if SECRET_KEYS.search(query[1]))
+
+
+def _login(url: str) -> str:
+    """Return the login of a URL, without what is before it; empty if it has none with a password.
+
+    A password may have an @ or a slash that should be encoded, so its end is the last @.
+    """
+    login = url.rpartition("@")[0]
+    return login if ":" in login and not _HOST_AND_PORT.match(url) else ""
+
+
+def _without_login(found: re.Match[str]) -> str:
+    url = found[0]
+    if login := _login(url):
+        url = f"{MASK}{url[len(login) :]}"
+    return _QUERY.sub(lambda query: f"{query[1]}{MASK}" if SECRET_KEYS.search(query[1]) else query[0], url)
 
 
 def mask_document(
@@ -196,7 +224,7 @@ def _secrets_in(document: Any) -> Iterator[str]:
             for value in document:
                 yield from _secrets_in(value)
         case str():
-            yield from (login[2] for login in _URL_LOGIN.finditer(document))
+            yield from passwords_in(document)
 
 
 def _with_passwords(texts: Iterable[str]) -> Iterator[str]:

@@ -6,11 +6,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+from base.files import PRIVATE
+
 
 @contextmanager
 def in_memory(content: bytes = b"") -> Iterator[IO[bytes]]:
     """Yield a file that holds `content` and is gone after the block."""
     with open(os.memfd_create("okd-baremetal"), "w+b", buffering=0) as file:
+        os.fchmod(file.fileno(), PRIVATE)
         file.write(content)
         yield file
 

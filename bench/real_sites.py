@@ -64,7 +64,7 @@ def measure(size: int) -> None:
         try:
             wanted = {cluster: sites.wanted(cluster) for cluster in sites.clusters}
             sites.command("start", "--name", NAME)
-            os.environ |= sites.env
+            os.environ |= sites.env | sites.approver_env
             done = asyncio.run(_clusters(size + 1))
         finally:
             costs = [watch.stop() for watch in watches]

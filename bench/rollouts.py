@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from temporalio.client import Client, WorkflowExecution
 
 from fleet import desk
+from fleet.approvers import approver
 from fleet.workflows import APPROVAL, IN_PRODUCTION, RolloutWorkflow, rollout_id
 
 POLL_S = 0.5
@@ -33,13 +34,15 @@ async def approved_until_done(client: Client, names: Sequence[str], *, has_gates
 async def _approve_waiting(client: Client) -> None:
     slots = asyncio.Semaphore(SIDE_BY_SIDE)
 
+    signs = approver()
+
     async def approve(cluster: str) -> None:
         async with slots:
             status = (await desk.describe(client, cluster)).status
             approved = {f"{approval.phase}: {APPROVAL}" for approval in status.approvals}
             # The table is a moment behind, and an approved cluster stays at the step until its rollout knows.
             if status.step.endswith(APPROVAL) and status.step not in approved and status.preview:
-                await desk.approve(client, cluster, status.preview.digest, "bench")
+                await desk.approve(client, cluster, status.preview.digest, "bench", signs)
 
     waiting = [status.cluster for status in await desk.cluster_statuses(client) if status.step.endswith(APPROVAL)]
     await asyncio.gather(*map(approve, waiting))

@@ -24,8 +24,8 @@ from bench.processes import Cost, Watch, by_words
 from bench.rollouts import approved_until_done, clusters_of
 from bench.stand_ins import SITES, needs_s
 from bench.tables import row, table
-from fleet import desk
-from fleet.codec import KEY_FILE, new_key
+from fleet import approvers, desk
+from fleet.codec import KEY_FILE, write_key
 from fleet.connection import connected
 from fleet.messages import Order, Rollout, Wave
 from fleet.site.activities import BEAT_S
@@ -101,9 +101,14 @@ COLUMNS = (
 def measured(run: Run) -> Measured:
     """Take clusters to production on a new server."""
     with tempfile.TemporaryDirectory(prefix="okd-bench-") as name, temporal_server(Path(name)) as server:
-        key = Path(name) / "key"
-        key.write_text(new_key())
-        os.environ |= {"TEMPORAL_ADDRESS": server.address, KEY_FILE: str(key)}
+        key, approver = Path(name) / "key", Path(name) / "approver.key"
+        write_key(key)
+        approvers.write_approver(approver)
+        os.environ |= {
+            "TEMPORAL_ADDRESS": server.address,
+            KEY_FILE: str(key),
+            approvers.KEY_FILE: str(approver),
+        }
         with _process("cli", "fleet", "worker"), _process("bench.stand_ins", str(run.beat_s)):
             return asyncio.run(_measured(run))
 

@@ -22,7 +22,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from cluster.values.disk_hints import Hints, in_words
+from base.writes import Write
+from cluster.values.disk_hints import Hints, as_compared, in_words
 
 SCRIPT_NAME = "disk.sh"
 CHOSEN, REFUSED, FAILED = "chosen", "refused", "failed"
@@ -60,3 +61,8 @@ def disk_script(hints: Hints, report_url: str) -> str:
     shebang, _, body = SCRIPT.partition("\n")
     pairs = " ".join(f"[{name}]={quote(value)}" for name, value in hints.items())
     return f"{shebang}\ndeclare -A wanted=({pairs})\nhints={quote(in_words(hints))}\nurl={quote(report_url)}\n{body}"
+
+
+def wipe(host: str, hints: Hints) -> Write:
+    """Return the write to a host's disk that begins when its boot ISO is made and served."""
+    return Write(f"disk of {host}", f"wipe the one by {in_words(as_compared(hints))}")

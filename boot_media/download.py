@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import unquote, urlsplit
 
-from base.errors import BootMediaError
+from base.errors import BootMediaError, word
 from base.files import replaced
 from base.http_client import os_error, pool_for
 from base.progress import Progress, Report
@@ -78,7 +78,7 @@ def _writing(path: Path) -> Iterator[None]:
         yield
     except OSError as error:
         what = f"cannot be written ({error.strerror})"
-        fix = f"`df -h {path.parent}` and `ls -ld {path.parent}` show whether room or rights are missing"
+        fix = f"`df -h {word(path.parent)}` and `ls -ld {word(path.parent)}` show whether room or rights are missing"
         raise BootMediaError(what, where=str(path), fix=fix) from None
 
 

@@ -12,7 +12,9 @@ from typing import Protocol, Self
 from assets.ignition import compose
 from base.errors import BootMediaError
 from base.progress import Report
+from base.write_guard import make
 from boot_media.base_image import ISO_URLS
+from boot_media.disk import wipe
 from boot_media.download import ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.netboot import FILES, ROOTFS, host_script, script_name
@@ -33,6 +35,7 @@ class Recipe:
         ipxe_macs: By host that boots iPXE: the MAC of the card that it boots from.
         on_provisioning: The hosts that boot from the provisioning network, by iPXE or by UEFI HTTP.
         boot_server: URL at which these reach the server of their files.
+        over_tls: The hosts whose BMCs fetch their ISOs over TLS.
     """
 
     stack: str
@@ -47,6 +50,7 @@ class Recipe:
     ipxe_macs: Mapping[str, str] = field(default_factory=dict)
     on_provisioning: Set[str] = frozenset()
     boot_server: str = ""
+    over_tls: Set[str] = frozenset()
 
     @cached_property
     def payload(self) -> bytes:
@@ -57,8 +61,12 @@ class Recipe:
 class ImageServer(Protocol):
     """Server from which the BMCs fetch boot ISOs."""
 
-    def publish(self, host: str, iso: Iso) -> str:
-        """Have the ISO served for `host`, and return its URL."""
+    def publish(self, host: str, iso: Iso, *, over_tls: bool = False) -> str:
+        """Have the ISO served for `host`, over TLS only or as the server does, and return its URL."""
+        ...
+
+    def certificate(self, url: str) -> str:
+        """Return the PEM by which a BMC verifies the server of `url`; empty if it is set up to do so, or cannot."""
         ...
 
     def sent(self, url: str) -> int | None:
@@ -121,8 +129,10 @@ class IsoMedia:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self._makers_pool.shutdown(cancel_futures=True)
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        # Nobody waits for the download of a base ISO whose command a signal ends.
+        is_interrupted = kind is not None and not issubclass(kind, Exception)
+        self._makers_pool.shutdown(wait=not is_interrupted, cancel_futures=True)
         for maker in self._makers:
             maker.close()
 
@@ -133,6 +143,7 @@ class IsoMedia:
             OkdBaremetalError: Base ISO, tool or payload are missing or unusable, or the ISO cannot be served.
         """
         if host not in self._orders:
+            make(wipe(host, self.recipe.hints[host]))
             self._orders[host] = self._makers_pool.submit(self._make, host)
         order = self._orders[host]
         return order.result() if order.done() else None
@@ -151,7 +162,7 @@ class IsoMedia:
             over_network=host in recipe.ipxe_macs,
         )
         self._made[host] = made
-        url = self.server.publish(host, made)
+        url = self.server.publish(host, made, over_tls=host in recipe.over_tls)
         if host not in recipe.ipxe_macs:
             return self._as_reached_by(host, url)
         if made.live is None:
@@ -206,6 +217,10 @@ class IsoMedia:
             self._makers.append(self._of_thread.maker)
         maker: IsoMaker = self._of_thread.maker
         return maker
+
+    def certificate(self, url: str) -> str:
+        """See `ImageServer`."""
+        return self.server.certificate(url)
 
     def sent(self, url: str) -> int | None:
         """Return the bytes sent of the ISO at `url`; None if unknown."""

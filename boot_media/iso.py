@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Self
 
 from base.errors import BootMediaError
-from base.files import replaced, write_private
+from base.files import replaced
 from base.memory import in_memory, path_of
 from boot_media.architecture import another_architecture, architecture_of
 from boot_media.disk import LIVE_CONFIG, SCRIPT_NAME, disk_script
@@ -113,9 +113,7 @@ class IsoMaker:
             except OSError as error:
                 what = f"cannot be copied into its folder ({error.strerror})"
                 raise BootMediaError(what, where=str(base), fix="free room there") from None
-            folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="okd-baremetal-"))  # mode 0700
-            self._power_off = _private(folder, "poweroff.sh", POWER_OFF)
-            self._live_config = _private(folder, "live.ign", json.dumps(LIVE_CONFIG))
+            self._live_config = undo.enter_context(in_memory(json.dumps(LIVE_CONFIG).encode()))
             self._offset, length = self._embed_area()
             self._free = os.pread(self._work.fileno(), length, self._offset)
             self._patches(TRIAL, {}, disk_script({}, ""))
@@ -147,8 +145,7 @@ class IsoMaker:
 
         Args:
             ignition: Config that the installed system applies on its first boot. A secret, never written to a disk.
-            keyfiles: NetworkManager's, text by file name, for the live and the installed system. Secrets, on disk
-                only while the tool runs, because it takes their names from files.
+            keyfiles: NetworkManager's, text by file name, for the live and the installed system. Secrets, too.
             hints: What the disk to wipe must have.
             report_url: URL to which the host sends the disk that it chose, or why it chose none, or what
                 coreos-installer said when it failed; empty for none.
@@ -169,15 +166,20 @@ class IsoMaker:
         # Few system calls: with many hosts, each call waits for the threads that talk to BMCs.
         try:
             with ExitStack() as undo:
+                # The tool takes names from paths, so a link has each: a kill leaves links to files that are gone.
+                folder = undo.enter_context(tempfile.TemporaryDirectory(prefix="okd-baremetal-"))
+                texts = {SCRIPT_NAME: choose_disk, "poweroff.sh": POWER_OFF, **keyfiles}
+                named = {name: undo.enter_context(in_memory(text.encode())) for name, text in texts.items()}
+                for name, file in named.items():
+                    Path(folder, name).symlink_to(path_of(file))
                 config = undo.enter_context(in_memory(ignition))
-                folder = undo.enter_context(tempfile.TemporaryDirectory(dir=self._power_off.parent))
-                # The unit that runs the first script has the name of its file.
-                command: list[str | Path] = ["customize", "--pre-install", _private(folder, SCRIPT_NAME, choose_disk)]
-                command += ["--post-install", self._power_off, "--live-ignition", self._live_config]
-                command += ["--dest-ignition", path_of(config)]
-                for name, text in keyfiles.items():
-                    command += ["--network-keyfile", _private(folder, name, text)]
-                self._run("iso", *command, open_files=[config])
+                command: list[str | Path] = ["customize", "--dest-ignition", path_of(config)]
+                # The unit that runs a script has the name of its file.
+                command += ["--pre-install", Path(folder, SCRIPT_NAME), "--post-install", Path(folder, "poweroff.sh")]
+                command += ["--live-ignition", path_of(self._live_config)]
+                for name in keyfiles:
+                    command += ["--network-keyfile", Path(folder, name)]
+                self._run("iso", *command, open_files=[config, self._live_config, *named.values()])
             after = os.pread(self._work.fileno(), len(self._free), self._offset)
         finally:
             os.pwrite(self._work.fileno(), self._free, self._offset)
@@ -251,9 +253,3 @@ def _copy(source: Path, target: IO[bytes]) -> int:
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
-
-
-def _private(folder: str | Path, name: str, text: str) -> Path:
-    path = Path(folder, name)
-    write_private(path, text)
-    return path

@@ -8,6 +8,10 @@ Span = tuple[int, int]
 """First byte, and one past the last."""
 
 _SECTOR = 2048
+_MOST = 1024**2
+"""Bytes of a directory that are read. Those of a live ISO have one sector or two."""
+_NAME = 33
+"""Where the name begins in a record, which is never shorter."""
 _VOLUME, _ROOT = 16 * _SECTOR, 156  # the primary volume descriptor, and the record of the root directory in it
 
 
@@ -29,7 +33,7 @@ def span_of_file(iso: IO[bytes], path: str) -> Span | None:
 
 def _read(iso: IO[bytes], span: Span) -> bytes:
     start, end = span
-    return os.pread(iso.fileno(), end - start, start)
+    return os.pread(iso.fileno(), min(end - start, _MOST), start)
 
 
 def _entries(directory: bytes) -> dict[str, Span]:
@@ -41,7 +45,9 @@ def _entries(directory: bytes) -> dict[str, Span]:
             at += _SECTOR - at % _SECTOR
             continue
         record = directory[at : at + length]
-        name = record[33 : 33 + record[32]].decode("ascii", "replace")
+        if len(record) < _NAME:
+            break
+        name = record[_NAME : _NAME + record[_NAME - 1]].decode("ascii", "replace")
         spans[name.partition(";")[0].rstrip(".").upper()] = _span(record)
         at += length
     return spans

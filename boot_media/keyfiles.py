@@ -144,5 +144,5 @@ def _without_secrets(value: Any, key: str = "") -> Any:
 
 def _sorted_rules(rules: re.Match[str]) -> str:
     """Sort and renumber rules: the tool keeps them in a hash table, whose order changes from run to run."""
-    values = sorted(line.partition("=")[2] for line in rules[0].splitlines())
+    values = sorted(line.partition("=")[2] for line in rules[0].strip("\n").split("\n"))
     return "".join(f"routing-rule{number}={value}\n" for number, value in enumerate(values))

@@ -1,4 +1,6 @@
-"""HTTP server for boot ISOs: serves base plus patches, supports Range, counts the bytes sent to each reader.
+"""Server of boot ISOs: serves base plus patches, supports Range, counts the bytes sent to each reader.
+
+It speaks HTTP and, on the same port, HTTPS. What is published over TLS is found only there.
 
 It also serves the files inside each ISO that a network boot needs. The iPXE script of a host, which names them, is
 served only while the boot of the host is enabled. At other times iPXE finds none, and the host boots from its disk.
@@ -11,97 +13,35 @@ Each reader has a thread. Even for 1000 readers, the threads cost little beside 
 
 import errno
 import os
-import re
 import select
+import socket
+import ssl
 import threading
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import IO, Any, Self
-from urllib.parse import unquote
 
 from assets.contract import BOOT_SCRIPT
 from base.errors import ProvisioningError
+from boot_media.certificate import ServerCertificate
+from boot_media.connections import Connections
 from boot_media.disk import LONGEST_REPORT
 from boot_media.iso import Iso
 from boot_media.iso9660 import Span
 from boot_media.netboot import BOOT_SCRIPT_TEXT, script_name
+from boot_media.published import Published, is_range, number_of, plain_path, span_of
 from cluster.values.address import netloc
 from wires.segment.netlink import family_of
 
 CHUNK = 1024 * 1024  # bytes per system call
+TLS_CHUNK = 64 * 1024  # bytes that are encrypted at once, and counted when they are sent
+HANDSHAKE = b"\x16"  # the first byte of each TLS connection (RFC 8446 section 5.1), and of no HTTP request
 IDLE_S = 120  # a BMC that reads nothing for this long has gone
 READERS = 1024  # connections that may wait to be accepted: all BMCs begin to read at once
 MB = 1_000_000
-RANGE = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})", re.IGNORECASE)  # RFC 9110 section 14.1: in any case
-ORIGIN = re.compile(r"^https?://[^/?#]*", re.IGNORECASE)
-
-
-def span_of(header: str | None, size: int) -> Span | None:
-    """Return the span of `size` bytes that a Range header requests, or None if it cannot be satisfied.
-
-    Without a header the span is everything. A header that is not a single byte range counts as none, as RFC 9110
-    section 14.2 allows.
-    """
-    match = _range(header)
-    if match is None:
-        return 0, size
-    first, last = match.groups()
-    if not first:
-        return (max(0, size - int(last)), size) if int(last) else None
-    end = min(int(last) + 1, size) if last else size
-    return (int(first), end) if int(first) < end else None
-
-
-def _range(header: str | None) -> re.Match[str] | None:
-    match = RANGE.fullmatch((header or "").replace(" ", ""))
-    return match if match and any(match.groups()) else None
-
-
-def plain_path(target: str) -> str:
-    """Return the path that a request target names, in origin or absolute form, percent-encoded or not.
-
-    RFC 9112 section 3.2.2: a server accepts the absolute form. RFC 3986 section 6.2.2.2: `%2E` is `.`. What is served
-    is found by its whole path, so a decoded `/../` is a path of nothing.
-    """
-    return unquote(ORIGIN.sub("", target))
-
-
-def pieces(iso: Iso, span: Span) -> Iterator[Span | bytes]:
-    """Yield the pieces of a span in order: bytes of a patch, or a span of the base ISO."""
-    at, end = span
-    for offset, content in iso.patches:
-        stop = offset + len(content)
-        if stop <= at or offset >= end:
-            continue
-        if at < offset:
-            yield at, offset
-            at = offset
-        yield content[at - offset : min(stop, end) - offset]
-        at = min(stop, end)
-    if at < end:
-        yield at, end
-
-
-@dataclass(frozen=True)
-class Published:
-    """A boot ISO, or one file inside it."""
-
-    iso: Iso
-    span: Span
-    """Which bytes of the ISO it is."""
-
-    @property
-    def size(self) -> int:
-        """Its bytes."""
-        return self.span[1] - self.span[0]
-
-    def pieces(self, span: Span) -> Iterator[Span | bytes]:
-        """Yield the pieces of a span of it, see `pieces`."""
-        return pieces(self.iso, (self.span[0] + span[0], self.span[0] + span[1]))
 
 
 class MediaServer:
@@ -122,6 +62,7 @@ class MediaServer:
         self._reports: dict[str, str] = {}
         self._lock = threading.Lock()
         self._server: _HttpServer | None = None
+        self._certificate: ServerCertificate | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -129,18 +70,32 @@ class MediaServer:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def publish(self, host: str, iso: Iso) -> str:
-        """Serve `iso` for `host`, and return its URL.
+    def publish(self, host: str, iso: Iso, *, over_tls: bool = False) -> str:
+        """Serve `iso` for `host`, over TLS only or by plain HTTP, and return its URL.
 
         Raises:
             ProvisioningError: The server cannot listen on the address or port.
         """
         path = f"/{iso.url_path(host)}"
         spans = iso.live.spans if iso.live else {}
+        spans = {path: (0, iso.size)} | {f"/{iso.folder(host)}/{name}": span for name, span in spans.items()}
         with self._lock:
-            self._published[path] = Published(iso, (0, iso.size))
-            self._published |= {f"/{iso.folder(host)}/{name}": Published(iso, span) for name, span in spans.items()}
-            return self._url(path)
+            self._published |= {each: Published(iso, span, over_tls) for each, span in spans.items()}
+            return self._url(path, "https" if over_tls else "http")
+
+    def certificate(self, url: str) -> str:
+        """Return the PEM by which a BMC verifies the server of `url`; empty over plain HTTP."""
+        return self._own_certificate().pem if url.startswith("https:") else ""
+
+    def tls(self) -> ssl.SSLContext:
+        """Return the context of connections over TLS."""
+        return self._own_certificate().context
+
+    def _own_certificate(self) -> ServerCertificate:
+        with self._lock:
+            if self._certificate is None:
+                self._certificate = ServerCertificate.of(self.address)
+            return self._certificate
 
     def withdraw(self, host: str, iso: Iso) -> None:
         """Stop serving `iso` for `host`: firmware that would fetch it again goes on to its disk."""
@@ -215,21 +170,22 @@ class MediaServer:
             server.shutdown()
             server.server_close()
 
-    def find(self, path: str) -> Published | None:
-        """Return the ISO, or the file of one, published at `path`, or None."""
+    def find(self, path: str, *, over_tls: bool) -> Published | None:
+        """Return the ISO, or the file of one, published at `path` for such a connection, or None."""
         with self._lock:
-            return self._published.get(path)
+            published = self._published.get(path)
+        return None if published and published.over_tls and not over_tls else published
 
     def count(self, path: str, reader: str, sent: int) -> None:
         """Add `sent` bytes to those that `reader` was sent of `path`."""
         with self._lock:
             self._sent[path][reader] += sent
 
-    def _url(self, path: str) -> str:
+    def _url(self, path: str, scheme: str = "http") -> str:
         """Return the URL of a path; the server listens from now on."""
         if self._server is None:
             self._server = self._listen()
-        return f"http://{netloc(self.address, self.port)}{path}"
+        return f"{scheme}://{netloc(self.address, self.port)}{path}"
 
     def _listen(self) -> "_HttpServer":
         where = f"media server {netloc(self.address, self.port)}"
@@ -258,6 +214,7 @@ class _HttpServer(ThreadingHTTPServer):
     def __init__(self, address: tuple[str, int], media: MediaServer) -> None:
         self.media = media
         self.address_family = family_of(address[0])
+        self.connections = Connections()
         super().__init__(address, _Handler)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -271,6 +228,26 @@ class _Handler(BaseHTTPRequestHandler):
     sys_version = ""
     timeout = IDLE_S
     disable_nagle_algorithm = True  # otherwise a small body waits for the reader's delayed ACK of the header
+    over_tls = False
+
+    def setup(self) -> None:
+        """Speak TLS with a client that begins with it."""
+        self.request.settimeout(self.timeout)
+        self.over_tls = self.request.recv(1, socket.MSG_PEEK) == HANDSHAKE
+        if self.over_tls:
+            self.request = self.server.media.tls().wrap_socket(self.request, server_side=True)
+        super().setup()
+
+    def finish(self) -> None:
+        """Close a connection over TLS, which the server does not know: it closes the socket that it accepted."""
+        super().finish()
+        if self.over_tls:
+            self.request.close()
+
+    def __init__(self, request: socket.socket, address: Any, server: "_HttpServer") -> None:
+        self.request = request
+        with server.connections.opened(self):
+            super().__init__(request, address, server)
 
     def parse_request(self) -> bool:
         """Read the request; `path` is the plain path from then on."""
@@ -290,11 +267,11 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         """Receive a report."""
         length = self.headers.get("Content-Length", "")
-        if not length.isdecimal() or int(length) > LONGEST_REPORT:
+        if not length.isdecimal() or number_of(length) > LONGEST_REPORT:
             self.close_connection = True  # its body is still to come
             self._answer_empty(HTTPStatus.REQUEST_ENTITY_TOO_LARGE)
             return
-        is_stored = self.server.media.store_report(self.path, self.rfile.read(int(length)))
+        is_stored = self.server.media.store_report(self.path, self.rfile.read(number_of(length)))
         self._answer_empty(HTTPStatus.OK if is_stored else HTTPStatus.NOT_FOUND)
 
     def log_message(self, *args: Any) -> None:
@@ -304,7 +281,7 @@ class _Handler(BaseHTTPRequestHandler):
         if (script := self.server.media.script(self.path)) is not None:
             self._answer_script(script, with_body=with_body)
             return
-        published = self.server.media.find(self.path)
+        published = self.server.media.find(self.path, over_tls=self.over_tls)
         if published is None:
             self._answer_empty(HTTPStatus.NOT_FOUND)
             return
@@ -314,7 +291,7 @@ class _Handler(BaseHTTPRequestHandler):
         if span is None:
             self._answer_empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{published.size}")
             return
-        partial = _range(requested) is not None
+        partial = is_range(requested)
         self.send_response(HTTPStatus.PARTIAL_CONTENT if partial else HTTPStatus.OK)
         if partial:
             self.send_header("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{published.size}")
@@ -324,9 +301,12 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("ETag", etag)
         self.end_headers()
         if with_body:
-            with published.iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError):
+            send = self._send_encrypted if self.over_tls else self._send
+            sending = self.server.connections.sending(self)
+            gone = suppress(ConnectionError, TimeoutError, ssl.SSLError)
+            with sending, published.iso.base.open("rb") as base, gone:
                 for piece in published.pieces(span):
-                    self._send(base, piece)
+                    send(base, piece)
 
     def _send(self, base: IO[bytes], piece: Span | bytes) -> None:
         """Send a piece and count every byte that was sent, even to a reader that goes away in the middle."""
@@ -345,6 +325,18 @@ class _Handler(BaseHTTPRequestHandler):
                 continue
             self.server.media.count(self.path, self.client_address[0], sent)
             at += sent
+
+    def _send_encrypted(self, base: IO[bytes], piece: Span | bytes) -> None:
+        """Send a piece over TLS, see `_send`."""
+        at, end = (0, len(piece)) if isinstance(piece, bytes) else piece
+        while at < end:
+            length = min(TLS_CHUNK, end - at)
+            content = piece[at : at + length] if isinstance(piece, bytes) else os.pread(base.fileno(), length, at)
+            if not content:
+                raise ConnectionAbortedError("the base ISO became shorter")
+            self.connection.sendall(content)
+            self.server.media.count(self.path, self.client_address[0], len(content))
+            at += len(content)
 
     def _answer_script(self, script: bytes, *, with_body: bool) -> None:
         self.send_response(HTTPStatus.OK)

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 from http import HTTPStatus
 
-from base.errors import ProvisioningError
+from base.bounded_answer import time_limit
+from base.errors import ProvisioningError, word
 from base.http_client import os_error, pool_for
 from boot_media.iso import Iso
 
@@ -21,14 +22,16 @@ class WebServer:
     def __init__(self, url: str, stack: str) -> None:
         self.url, self.stack = url.rstrip("/"), stack
 
-    def publish(self, host: str, iso: Iso) -> str:
+    def publish(self, host: str, iso: Iso, *, over_tls: bool = False) -> str:
         """Check that the server has `iso`, and return its URL.
 
         Raises:
             ProvisioningError: It has none or another one; the message has the command that makes it.
         """
         url = f"{self.url}/{iso.url_path(host)}"
-        fix = f"run `okd-baremetal isos {self.stack} --out <directory>`, and upload that directory to {self.url}/"
+        fix = (
+            f"run `okd-baremetal isos {word(self.stack)} --out <directory>`, and upload that directory to {self.url}/"
+        )
         try:
             status, length = _head(url)
         except OSError as error:
@@ -42,6 +45,10 @@ class WebServer:
                 what = f"HTTP {status} instead of the boot ISO of {host}"
         # Without the digest: the path is as good as a password.
         raise ProvisioningError(what, where=f"{self.url}/…/{host}.iso", fix=fix)
+
+    def certificate(self, url: str) -> str:
+        """Return none: the site has set up its BMCs for its own server."""
+        return ""
 
     def sent(self, url: str) -> int | None:
         """Return None: the bytes sent by this server are unknown."""
@@ -84,7 +91,7 @@ def _head(url: str) -> tuple[int, str]:
     from urllib3.exceptions import HTTPError  # noqa: PLC0415  (a preview connects to nothing)
 
     try:
-        with pool_for(url, ANSWER_S) as pool:
+        with time_limit(ANSWER_S), pool_for(url, ANSWER_S) as pool:
             answer = pool.request("HEAD", url)
     except HTTPError as error:
         raise os_error(error) from None

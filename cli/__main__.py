@@ -4,14 +4,23 @@ This module is the table of contents: each command with its one-line help. A com
 function stand in its module. Only `fleet worker` changes machines.
 """
 
-import os
 import signal
+
+if __name__ == "__main__":
+    # Ctrl-C ends the imports without a traceback. tools/okd-baremetal blocks it before, while Python starts.
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+
+import os
 import sys
 from collections.abc import Mapping
-from typing import NoReturn, Union
+from io import TextIOWrapper
+from typing import NoReturn, Union, cast
 
 from cli.shared.command import CommandParser
 from cli.shared.command_line import run
+from cli.shared.interrupts import unwinding
 from cli.shared.version import Version
 
 Commands = Mapping[str, tuple[Union[str, "Commands"], str]]
@@ -39,7 +48,8 @@ FLEET: Commands = {
         "interrupt a cluster's update, or start no further cluster of a rollout",
     ),
     "worker": ("cli.fleet.operate:WORKER", "run the worker of a site, or without --site that of the workflows"),
-    "key": ("cli.fleet.operate:KEY", "print a new key, which seals what the server keeps"),
+    "key": ("cli.fleet.operate:KEY", "make the fleet's key, which seals what the server keeps"),
+    "approver": ("cli.fleet.operate:APPROVER", "make the key of a new approver, and print its lines of fleet.yaml"),
 }
 COMMANDS: Commands = {
     "new-site": ("cli.start.new_site:COMMAND", "make the repository of a site, which pins this program"),
@@ -75,6 +85,7 @@ COMMANDS: Commands = {
     "rehearse": ("cli.rehearse:COMMAND", "install the twin of a stack on virtual machines"),
     "review": ("cli.review:COMMAND", "print what a preview does to machines, for a pull request"),
     "log": ("cli.runs.log:COMMAND", "print what the newest run of a stack did, step by step"),
+    "verify": ("cli.runs.verify:COMMAND", "check that runs wrote nothing but what was approved, by their logs"),
     "report": ("cli.runs.report:COMMAND", "draw a run of a stack as an HTML page"),
     "gather": ("cli.support.gather:COMMAND", "write an archive without secrets, for a report"),
     "chart": (
@@ -91,7 +102,8 @@ def main(arguments: list[str] | None = None) -> int:
         prog="okd-baremetal",
         description="Make a stack of an install-config, check it, and show what is and what will be.",
         epilog="Exit codes: 0 for success, 2 for wrong inputs or a wrong command, 3 for a valid install-config that "
-        "this release cannot install, 4 for an update that breaks a policy, 1 for a failure of this program.",
+        "this release cannot install, 4 for an update that breaks a policy, or a run that breaks its write plan, "
+        "1 for a failure of this program.",
     )
     parser.add_argument("--version", action=Version, nargs=0, help="print release and commit, and end")
     _add(parser, COMMANDS)
@@ -122,5 +134,9 @@ def _add(parser: CommandParser, commands: Commands) -> None:
 
 
 if __name__ == "__main__":
+    # A path or value may have letters that the encoding of standard output lacks, as stderr's backslashes allow.
+    cast(TextIOWrapper, sys.stdout).reconfigure(errors="backslashreplace")
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)  # `… | head` ends it as it ends any other program
-    end(main())
+    with unwinding():
+        code = main()
+    end(code)

@@ -4,7 +4,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import count
@@ -16,6 +16,7 @@ from base.errors import BmcError, BmcTimeoutError, BmcTransientError, ConfigErro
 from base.yaml_text import yaml_of
 from cli.shared.command import Command, add_stack, add_stack_option
 from cli.shared.command_line import EXIT_INVALID, EXIT_OK, GrowingTable, install_config, table
+from cli.shared.interrupts import threads
 from cli.shared.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
@@ -228,8 +229,8 @@ def _probe(plan: BmcPlan, host: PlannedHost) -> Iterator[tuple[BmcProbe, BmcHost
 
 def _ask_all(hosts: Sequence[H], ask: Callable[[H], T], answered: Callable[[H, T], None]) -> list[T]:
     """Ask all hosts at once, hand on each answer as it comes, and return all in the order of the hosts."""
-    with ThreadPoolExecutor(min(WORKERS, len(hosts))) as threads:
-        hosts_by_future = {threads.submit(ask, host): host for host in hosts}
+    with threads(min(WORKERS, len(hosts))) as pool:
+        hosts_by_future = {pool.submit(ask, host): host for host in hosts}
         for future in as_completed(hosts_by_future):
             answered(hosts_by_future[future], future.result())
     return [future.result() for future in hosts_by_future]

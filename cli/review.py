@@ -6,15 +6,13 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from pydantic import ValidationError
-
-from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.errors import MISSHAPEN, ConfigError, Fault, OkdBaremetalError
 from base.git import git
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, EXIT_POLICY
 from cli.shared.option_history import written
 from cli.shared.stack_options import backend_url, run_pulumi
-from cluster.files import read_text
+from cluster.files import read_standard_input, read_text
 from fleet.site.checkout import Clone
 from review.comparison import created
 from review.document import Page, page_of, refused_page
@@ -22,6 +20,7 @@ from review.html import html
 from review.markdown import markdown
 from review.policies import RULES, Facts, check_policies
 from review.preview import Preview, failures, read_preview
+from review.write_plan import WritePlan
 
 RUN = "pulumi preview"
 
@@ -33,6 +32,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--base", metavar="REVISION", help=what)
     what = "check it against these policies, or against all"
     parser.add_argument("--policy", nargs="*", choices=RULES, metavar="POLICY", help=what)
+    what = "also write the write plan, the file whose SHA-256 is the digest, for `okd-baremetal verify`"
+    parser.add_argument("--write-plan", metavar="FILE", help=what)
     parser.add_argument("--html", action="store_true", help="print one HTML page, however long")
 
 
@@ -53,15 +54,26 @@ def review(options: argparse.Namespace) -> int:
     try:
         policies = () if options.policy is None else check_policies(_facts(options.stack, preview), options.policy)
         page = page_of(preview, options.stack, policies, _base(options, preview))
-    except (ValidationError, KeyError):
+    except MISSHAPEN:
         fix = "preview and review with one release"
         raise ConfigError(Fault(where, "its resources are not those of this release", fix)) from None
+    if options.write_plan:
+        _write(Path(options.write_plan), WritePlan.of(preview))
     _print(options, page)
     return EXIT_POLICY if any(policy.breaches for policy in policies) else EXIT_OK
 
 
 def _print(options: argparse.Namespace, page: Page) -> None:
     print(html(page) if options.html else markdown(page), end="")
+
+
+def _write(file: Path, plan: WritePlan) -> None:
+    try:
+        file.write_text(plan.text)
+    except OSError as error:
+        raise ConfigError(
+            Fault(str(file), f"cannot be written ({error.strerror})", "name a file in a folder that is writable")
+        ) from None
 
 
 def _base(options: argparse.Namespace, preview: Preview) -> Preview | None:
@@ -87,7 +99,7 @@ def _preview(options: argparse.Namespace) -> tuple[str, str]:
         case None:
             return _made(options.stack, Path()), RUN
         case "-":
-            return sys.stdin.read(), "standard input"
+            return read_standard_input(), "standard input"
         case file:
             return _saved(file), file
 

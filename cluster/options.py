@@ -246,19 +246,31 @@ class BaseIso(Option):
     url: str = Field("", pattern=in_words(r"^([^/@]*|[^/@]*//[^/@]*(/.*)?)$", "a URL without login"))
 
 
-class MediaAddress(Model):
-    """Where this program serves the boot media while it works."""
+class MediaSource(Model):
+    """Where the boot media come from: this program while it works, or a web server of the site."""
 
     address: IPvAnyAddress | None = None
     port: int = Field(8080, ge=1, le=65535)
-
-
-class MediaOption(MediaAddress, extra="forbid"):
-    """The server of the boot media: this program while it works, or for virtual CDs a web server of the site."""
-
     url: str = Field("", pattern=WEB_FOLDER)
+    plain_http: dict[str, bool] = Field(
+        {}, description="True by host: its boot ISO goes over plain HTTP, also with a secret in its networkConfig."
+    )
+
+    def may_go_in_the_clear(self, host: str) -> bool:
+        """Return whether the secrets in the boot ISO of a host may go over plain HTTP."""
+        return self.plain_http.get(host, False)
+
+
+class MediaOption(MediaSource, extra="forbid"):
+    """The boot media, and how this program serves them."""
+
+    tls: bool = Field(False, description="True: each virtual CD over TLS; False: those with a secret.")
     base_iso: BaseIso | None = Field(None, description="The one of amd64; required if a server is of amd64.")
     base_iso_arm64: BaseIso | None = Field(None, description="The one of arm64; required if a server is of arm64.")
+
+    def goes_over_tls(self, host: str, *, has_secret: bool) -> bool:
+        """Return whether this program serves the virtual CD of a host over TLS."""
+        return not self.url and (self.tls or has_secret) and not self.may_go_in_the_clear(host)
 
     @property
     def base_isos(self) -> dict[Architecture, BaseIso]:
@@ -271,9 +283,9 @@ class MediaOption(MediaAddress, extra="forbid"):
         if not self.address and not self.url:
             fix = "name address, or the url of a web server that has the boot ISOs"
             raise PydanticCustomError("missing", "neither address nor url", {FIX: fix})
-        if self.url and self.model_fields_set & {"address", "port"}:
-            fix = "remove address and port, or url"
-            raise PydanticCustomError("one_way", "both url, and address or port", {FIX: fix})
+        if self.url and self.model_fields_set & {"address", "port", "tls"}:
+            fix = "remove address, port and tls, or url"
+            raise PydanticCustomError("one_way", "both url, and address, port or tls", {FIX: fix})
         return self
 
 
@@ -324,7 +336,7 @@ class MachineOptions(Model):
     )
     runtime: Runtime = "podman"
     images: Images = Field(Images(), description="What the machines run, by the release image of the payload.")
-    media: MediaAddress = MediaAddress()
+    media: MediaSource = MediaSource()
 
 
 class BmcOptions(Model):
@@ -357,7 +369,7 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     reinstall: dict[str, MachineName] = {}
     bootstrap: Bootstrap = Field(Bootstrap(), description="The bootstrap VM.")
     provisioner: ProvisionerOption = ProvisionerOption()
-    media: Annotated[MediaOption, Placeholder({"url": "http://placeholder.invalid"})] = Field(
+    media: Annotated[MediaOption, Placeholder({"url": "https://placeholder.invalid"})] = Field(
         description="Where the BMCs fetch the boot ISOs, and what those are made from."
     )
     network_preflight: NetworkFindings = NetworkFindings()

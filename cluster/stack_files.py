@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from base.errors import Fault
+from base.errors import Fault, quoted, word
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import BARE
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
@@ -11,6 +11,7 @@ from cluster.options import PREFIX, Options, is_encrypted
 from cluster.values import pull_secret, web_hook
 
 IN_GIT = "in plain text, as it would be in each commit"
+NO_STACK = "take this file out of git, which keeps it on disk: `git rm --cached FILE`"
 
 
 def misplaced_keys(stack_file: Any) -> Iterator[Fault]:
@@ -38,12 +39,17 @@ def plain_secrets_of_options(options: Mapping[str, Any]) -> Iterator[Fault]:
         password = login.get("password") if isinstance(login, Mapping) else None
         if password and not is_encrypted(password):
             path = f'{LOGINS}["{host}"].password' if "." in host else f"{LOGINS}.{host}.password"
-            yield Fault(path, IN_GIT, f"set it with `pulumi config set --secret --path '{path}'`")
+            yield Fault(path, IN_GIT, f"set it with `pulumi config set --secret --path {quoted(path)}`")
 
 
 def plain_secrets_of_config(config: InstallConfig, stack: str) -> Iterator[Fault]:
-    """Yield the secrets of an install-config that its stack could have."""
-    fix = f"move it into the stack: `okd-baremetal move-secrets {stack}`"
+    """Yield the secrets of an install-config that its stack could have.
+
+    Args:
+        config: The install-config.
+        stack: Empty if it is that of none.
+    """
+    fix = f"move it into the stack: `okd-baremetal move-secrets {word(stack)}`" if stack else NO_STACK
     if config.pull_secret.get_secret_value():
         yield Fault("pullSecret", IN_GIT, fix)
     for index, host in enumerate(config.baremetal.hosts or ()):

@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 
 from assets.render import render
+from base.errors import word
 from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
 from cluster.values.role import BOOTSTRAP
@@ -157,7 +158,7 @@ class Cluster(Component):
         }
         if self.plan.options.wait == "install":
             return links
-        return links | {"next": NEXT.format(payload_folder(self.stack))}
+        return links | {"next": NEXT.format(word(payload_folder(self.stack)))}
 
     def _bootstrap_vm(self, after: Sequence[pulumi.Resource]) -> BootstrapVm:
         name = f"{self.name}-bootstrap"

@@ -1,6 +1,7 @@
 """Payloads and failures are encrypted before they leave a worker or the command line: the server cannot read them."""
 
 import dataclasses
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,29 +9,59 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from temporalio.api.common.v1 import Payload
-from temporalio.converter import DataConverter, DefaultFailureConverterWithEncodedAttributes, PayloadCodec
+from temporalio.converter import (
+    ActivitySerializationContext,
+    DataConverter,
+    DefaultFailureConverterWithEncodedAttributes,
+    PayloadCodec,
+    SerializationContext,
+    WithSerializationContext,
+    WorkflowSerializationContext,
+)
 
 from base.errors import ConfigError, Fault
+from fleet.keys import key_of, write_new
 
 KEY_FILE = "FLEET_KEY_FILE"
 KEY_BYTES = 32
 NONCE_BYTES = 12
 """NIST SP 800-38D: the length for which GCM's counter needs no hash."""
-ENCODING = b"binary/aes-256-gcm"
+BOUND = b"binary/aes-256-gcm-bound"
+"""Sealed for one workflow or activity: the associated data name it."""
+UNBOUND = b"binary/aes-256-gcm"
+"""Sealed by a release that bound nothing: recorded histories have it. A site refuses an order that names no run."""
 ONE_KEY = "give all workers and the command line the fleet's one key"
 """The fix for two keys."""
 
 
-class FleetCodec(PayloadCodec):
-    """AES-256-GCM with the fleet's key. A payload that is not encrypted is refused, as one of another key."""
+class FleetCodec(PayloadCodec, WithSerializationContext):
+    """AES-256-GCM with the fleet's key. A payload that is not encrypted is refused, as one of another key.
 
-    def __init__(self, key: bytes) -> None:
-        self._cipher = AESGCM(key)
+    Args:
+        key: The fleet's.
+        use: What the payloads are for, which the server can then not change. Empty: nothing is known of it.
+    """
+
+    def __init__(self, key: bytes, use: bytes = b"") -> None:
+        self._key, self._cipher, self._use = key, AESGCM(key), use
+
+    def with_context(self, context: SerializationContext) -> "FleetCodec":
+        """Return the codec of one workflow's payloads, or of one activity's."""
+        match context:
+            case ActivitySerializationContext(workflow_id=workflow, activity_type=activity):
+                use = ["activity", workflow, activity]
+            case WorkflowSerializationContext(workflow_id=workflow):
+                use = ["workflow", workflow]
+            case _:
+                return self
+        return FleetCodec(self._key, json.dumps(use).encode())
 
     async def encode(self, payloads: Sequence[Payload]) -> list[Payload]:
         """Return sealed payloads: a nonce, then the payload with its metadata."""
         return [
-            Payload(metadata={"encoding": ENCODING}, data=self._sealed(payload.SerializeToString()))
+            Payload(
+                metadata={"encoding": BOUND if self._use else UNBOUND}, data=self._sealed(payload.SerializeToString())
+            )
             for payload in payloads
         ]
 
@@ -38,42 +69,48 @@ class FleetCodec(PayloadCodec):
         """Return the payloads as they were.
 
         Raises:
-            ConfigError: One was not sealed with this key.
+            ConfigError: One was not sealed with this key, or not for this use.
         """
         return [self._opened(payload) for payload in payloads]
 
     def _sealed(self, content: bytes) -> bytes:
         nonce = os.urandom(NONCE_BYTES)
-        return nonce + self._cipher.encrypt(nonce, content, None)
+        return nonce + self._cipher.encrypt(nonce, content, self._use)
 
     def _opened(self, payload: Payload) -> Payload:
+        uses = {BOUND: self._use, UNBOUND: b""}
         try:
-            if payload.metadata.get("encoding") != ENCODING:
-                raise InvalidTag
-            content = self._cipher.decrypt(payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:], None)
-        except (InvalidTag, ValueError):
-            raise ConfigError(Fault(KEY_FILE, "a message was not sealed with this key", ONE_KEY)) from None
+            use = uses[payload.metadata.get("encoding", b"")]
+            content = self._cipher.decrypt(payload.data[:NONCE_BYTES], payload.data[NONCE_BYTES:], use)
+        except (InvalidTag, KeyError, ValueError):
+            what = "a message was not sealed with this key, or not for this workflow"
+            raise ConfigError(Fault(KEY_FILE, what, ONE_KEY)) from None
         return Payload.FromString(content)
 
 
-def new_key() -> str:
-    """Return a key, as it stands in its file."""
-    return AESGCM.generate_key(KEY_BYTES * 8).hex() + "\n"
+def write_key(path: Path) -> None:
+    """Write a new key into a new file.
+
+    Raises:
+        ConfigError: The file cannot be made.
+    """
+    write_new(path, AESGCM.generate_key(KEY_BYTES * 8).hex() + "\n")
 
 
 def converter() -> DataConverter:
     """Return the converter of workers and command line.
 
     Raises:
-        ConfigError: `FLEET_KEY_FILE` names no file with a key.
+        ConfigError: `FLEET_KEY_FILE` names no file with a key that only its owner can read.
     """
-    fix = "write a key with `okd-baremetal fleet key > FILE`, and export FLEET_KEY_FILE=FILE"
-    name = os.environ.get(KEY_FILE, "")
-    if not name:
-        raise ConfigError(Fault(KEY_FILE, "not set", fix))
+    fix = (
+        "copy the fleet's key to this machine, or make the first one with `okd-baremetal fleet key FILE`; "
+        f"export {KEY_FILE}=FILE"
+    )
+    name, content = key_of(KEY_FILE, fix)
     try:
-        key = bytes.fromhex(Path(name).read_text(encoding="ascii"))
-    except (OSError, ValueError):
+        key = bytes.fromhex(content)
+    except ValueError:
         key = b""
     if len(key) != KEY_BYTES:
         raise ConfigError(Fault(KEY_FILE, f"{name} is not a file with {KEY_BYTES} bytes in hexadecimal", fix))

@@ -17,12 +17,14 @@ from temporalio.client import (
     WorkflowQueryFailedError,
     WorkflowUpdateFailedError,
 )
+from temporalio.converter import ActivitySerializationContext, DataConverter
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
+from fleet.approvers import Approver, Subject
 from fleet.codec import ONE_KEY
-from fleet.messages import Approval, Rollout, Status
+from fleet.messages import Rollout, Status
 from fleet.workflows import (
     APPROVAL,
     CLUSTER,
@@ -126,26 +128,33 @@ async def describe(client: Client, cluster: str) -> ClusterDetail:
     except WorkflowQueryFailedError:
         raise ConfigError(Fault(cluster, "the worker of the workflows cannot read it", ONE_KEY)) from None
     for pending in execution.raw_description.pending_activities:
-        beats = await client.data_converter.decode(pending.heartbeat_details.payloads)
+        converter = _converter_of(client, cluster, pending.activity_type.name)
+        beats = await converter.decode(pending.heartbeat_details.payloads)
         failure = ""
         if pending.HasField("last_failure"):
-            failure = str(await client.data_converter.decode_failure(pending.last_failure))
+            failure = str(await converter.decode_failure(pending.last_failure))
         return ClusterDetail(status, pending.attempt, str(beats[0]) if beats else "", failure)
     return ClusterDetail(status)
 
 
-async def approve(client: Client, cluster: str, digest: str, by: str) -> str:
+async def approve(client: Client, cluster: str, digest: str, by: str, approver: Approver) -> str:
     """Approve the preview that waits, and return its phase.
 
     Raises:
-        ConfigError: It is not the one that waits.
+        ConfigError: It is not the one that waits, or the workflows know no signatures.
     """
-    phase = (await describe(client, cluster)).status.step.partition(":")[0]
-    approval = Approval(phase, digest, by)
+    status = (await describe(client, cluster)).status
+    if not status.commit:
+        what = "the worker of the workflows has an older release, which hands on no signature"
+        raise ConfigError(Fault(cluster, what, "restart it with this release, and approve again"))
+    phase = status.step.partition(":")[0]
+    approval = approver.approval(Subject(cluster, status.commit, status.order), phase, digest, by)
     try:
         await _handle(client, cluster).execute_update(ClusterWorkflow.approve, approval)
     except WorkflowUpdateFailedError as error:
-        raise ConfigError(Fault(cluster, str(error.cause), f"run `okd-baremetal fleet status {cluster}`")) from None
+        raise ConfigError(
+            Fault(cluster, str(error.cause), f"run `okd-baremetal fleet status {word(cluster)}`")
+        ) from None
     return phase
 
 
@@ -177,6 +186,20 @@ async def cancel(client: Client, workflow_id: str) -> None:
 
 def _handle(client: Client, cluster: str) -> WorkflowHandle[ClusterWorkflow, object]:
     return client.get_workflow_handle_for(ClusterWorkflow.run, cluster_id(cluster))
+
+
+def _converter_of(client: Client, cluster: str, activity: str) -> DataConverter:
+    """Return the converter of what an activity of a cluster has sent."""
+    of = ActivitySerializationContext(
+        namespace=client.namespace,
+        workflow_id=cluster_id(cluster),
+        workflow_type=None,
+        activity_type=activity,
+        activity_id=None,
+        activity_task_queue=None,
+        is_local=False,
+    )
+    return client.data_converter.with_context(of)
 
 
 def _unknown(name: str, error: RPCError) -> ConfigError:

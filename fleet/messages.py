@@ -24,11 +24,15 @@ class Approval:
         phase: `bootstrap` or `production`.
         digest: That of the preview.
         by: Who approved it: a login, or a pull request.
+        at: When, in UTC by ISO 8601.
+        signature: An approver's, in hexadecimal. An approval of an earlier release has none, and no site takes it.
     """
 
     phase: str
     digest: str
     by: str
+    at: str = ""
+    signature: str = ""
 
 
 @dataclass(frozen=True)
@@ -39,9 +43,10 @@ class Order:
         cluster: Its stack.
         site: Its task queue.
         commit: The commit of the repository of stacks, which also pins the program.
-        gates: The phases that wait for an approval.
+        gates: The phases that wait for an approval. Those of the site's own `fleet.yaml` do in any case.
         approvals: Those given already, as by the merge of a pull request.
         notifies: Whether people are sent a notice when the cluster waits for them, and at its end.
+        id: Of this order only; approvals are signed for it.
     """
 
     cluster: str
@@ -50,6 +55,7 @@ class Order:
     gates: list[str]
     approvals: list[Approval] = field(default_factory=list)
     notifies: bool = False
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -79,13 +85,19 @@ class Step:
 
     Args:
         phase: Empty for a check, which is of all.
-        digest: That of the approved preview, which `up` may carry out. Empty: any.
+        digest: That of the approved preview, which `up` may carry out. Empty: any, if the site has no such gate.
+        approval: The approval of that preview.
+        order: Id of the order.
+        run: Id of the workflow's run, without which a site does nothing.
     """
 
     cluster: str
     commit: str
     phase: str = ""
     digest: str = ""
+    approval: Approval | None = None
+    order: str = ""
+    run: str = ""
 
 
 @dataclass(frozen=True)
@@ -136,12 +148,18 @@ class Status:
         preview: The one that waits for approval, or the last.
         problem: What a person must fix before `retry`; empty if nothing.
         approvals: Those that count, in the order of phases.
+        refusal: Why the site did not begin what was approved, or what the order had no gate for; else empty.
+        commit: That of the order.
+        order: The order's id.
     """
 
     step: str
     preview: Preview | None
     problem: str
     approvals: list[Approval]
+    refusal: str = ""
+    commit: str = ""
+    order: str = ""
 
 
 @dataclass(frozen=True)

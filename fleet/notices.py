@@ -9,6 +9,7 @@ from temporalio import activity
 from temporalio.exceptions import ApplicationError
 
 from base.errors import ConfigError, Fault
+from base.files import read_file
 from cluster.values.web_hook import is_url
 from fleet.messages import Notice
 from fleet.workflows import NOTIFY
@@ -53,7 +54,7 @@ def web_hook() -> WebHook:
     if not name:
         return WebHook("")
     try:
-        url = Path(name).read_text(encoding="utf-8").strip()
+        url = read_file(Path(name)).decode().strip()
     except (OSError, ValueError):
         url = ""
     if not is_url(url):

@@ -21,6 +21,9 @@ from cluster.options import Phase
 NAME = "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
 """Pulumi takes it for the name of a stack, DNS for a label, and Temporal for a task queue."""
 
+PUBLIC_KEY = "^[0-9a-f]{64}$"
+"""Of an approver: Ed25519."""
+
 Values = TypeVar("Values", bound=Sized)
 
 
@@ -31,6 +34,13 @@ def _checked_name(name: str) -> str:
     return name
 
 
+def _checked_key(key: str) -> str:
+    if not re.fullmatch(PUBLIC_KEY, key):
+        fix = "write the line that `okd-baremetal fleet approver NAME FILE` printed"
+        raise PydanticCustomError("key", "{key} is no public key of 64 hexadecimal digits", {"key": key, FIX: fix})
+    return key
+
+
 def _not_empty(values: Values) -> Values:
     if not values:
         raise PydanticCustomError("empty", "it is empty", {FIX: "write at least one, or remove it"})
@@ -38,6 +48,7 @@ def _not_empty(values: Values) -> Values:
 
 
 Name = Annotated[str, AfterValidator(_checked_name), Field(json_schema_extra={"pattern": NAME})]
+PublicKey = Annotated[str, AfterValidator(_checked_key), Field(json_schema_extra={"pattern": PUBLIC_KEY})]
 Clusters = tuple[Name, ...]
 
 
@@ -56,6 +67,9 @@ class Fleet(Model, extra="forbid"):
         description="The clusters of each site, which share a layer-2 network."
     )
     gates: tuple[Phase, ...] = Field(tuple(Phase), description="Phases whose preview a person approves.")
+    approvers: dict[Name, PublicKey] = Field(
+        {}, description="Who may approve: the public key of each, as `okd-baremetal fleet approver` prints it."
+    )
     waves: Annotated[tuple[Wave, ...], AfterValidator(_not_empty)] = (Wave(),)
     notify: bool = Field(False, description="Send notices to the web hook: a cluster waits for a person, or is done.")
 
@@ -84,14 +98,27 @@ def load(path: Path) -> Fleet:
         ConfigError: There are faults; it has them all, one line each.
     """
     try:
-        fleet = Fleet.model_validate(parse_yaml(read_text(path)))
+        text = read_text(path)
+    except ConfigError as error:
+        raise ConfigError(*(fault.within(str(path)) for fault in error.faults)) from None
+    return parsed(text, str(path))
+
+
+def parsed(text: str, where: str) -> Fleet:
+    """Check the text of a `fleet.yaml`.
+
+    Raises:
+        ConfigError: There are faults; it has them all, one line each, which begin with `where`.
+    """
+    try:
+        fleet = Fleet.model_validate(parse_yaml(text))
         faults = [*_misplaced(fleet)]
     except ValidationError as error:
         faults = shape_faults(error, Fleet)
     except ConfigError as error:
         faults = [*error.faults]
     if faults:
-        raise ConfigError(*(fault.within(str(path)) for fault in faults))
+        raise ConfigError(*(fault.within(where) for fault in faults))
     return fleet
 
 

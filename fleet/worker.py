@@ -15,6 +15,7 @@ from fleet.connection import connected
 from fleet.notices import web_hook
 from fleet.site.activities import BEAT_S, Site
 from fleet.site.checkout import Clone
+from fleet.site.orders import Orders
 from fleet.workflows import QUEUE, UPDATE_TIMEOUT, ClusterWorkflow, NoticeWorkflow, RolloutWorkflow, queue_of
 
 AT_A_TIME = 4
@@ -40,7 +41,7 @@ def workflow_worker(client: Client) -> Worker:
 
 def site_worker(client: Client, site: str, root: Path) -> Worker:
     """Return the worker of a site, whose clone is `root`."""
-    activities = Site(Clone(root))
+    activities = Site(Orders(Clone(root), site))
     return Worker(
         client,
         task_queue=queue_of(site),

@@ -45,6 +45,8 @@ APPROVAL = "waits for approval"
 STOPPED = "stopped"
 CHANGED = "Changed"
 """Type of the failure of an `up` whose preview is no longer the approved one."""
+UNAPPROVED = "Unapproved"
+"""Type of the failure of an `up` that has no approval which counts at its site."""
 IN_PRODUCTION = "in production"
 NOTIFY = "notify"
 """The activity that sends a notice."""
@@ -88,30 +90,38 @@ class ClusterWorkflow:
         self._step = ""
         self._preview: Preview | None = None
         self._approvals = {approval.phase: approval for approval in order.approvals}
-        self._problem = ""
+        self._gates = set(order.gates)
+        self._problem = self._refusal = ""
 
     @workflow.run
     async def run(self, order: Order) -> dict[str, Done]:
         """Return what the update of each phase did."""
-        checked = await self._at_site(Activity.CHECK, Step(order.cluster, order.commit), Checked)
+        checked = await self._at_site(Activity.CHECK, self._order_of(), Checked)
         done = {phase: await self._phase(phase) for phase in checked.phases}
         self._enter(IN_PRODUCTION)
         await self._notify()
         return done
 
     async def _phase(self, phase: str) -> Done:
-        step = Step(self._order.cluster, self._order.commit, phase)
         while True:
-            self._preview = await self._at_site(Activity.PREVIEW, step, Preview)
-            if phase not in self._order.gates:
-                return await self._at_site(Activity.UP, step, Done)
-            digest = await self._approved(phase, self._preview.digest)
+            self._preview = await self._at_site(Activity.PREVIEW, self._order_of(phase), Preview)
+            approval = await self._approved(phase, self._preview.digest) if phase in self._gates else None
             try:
-                return await self._at_site(Activity.UP, Step(step.cluster, step.commit, phase, digest), Done)
+                return await self._at_site(Activity.UP, self._order_of(phase, approval), Done)
             except _ChangedError:
                 continue
+            except _UnapprovedError as error:
+                # Only the site knows its gates and approvers.
+                self._gates.add(phase)
+                self._approvals.pop(phase, None)
+                self._refusal = str(error)
 
-    async def _approved(self, phase: str, digest: str) -> str:
+    def _order_of(self, phase: str = "", approval: Approval | None = None) -> Step:
+        digest = approval.digest if approval else ""
+        order, run = self._order, workflow.info().run_id
+        return Step(order.cluster, order.commit, phase, digest, approval, order.id, run)
+
+    async def _approved(self, phase: str, digest: str) -> Approval:
         """Wait for the approval of this preview."""
 
         def is_approved() -> bool:
@@ -123,7 +133,8 @@ class ClusterWorkflow:
             await self._tell_rollout(Waits(self._order.cluster, for_person=True))
             await workflow.wait_condition(is_approved)
             await self._tell_rollout(Waits(self._order.cluster, for_person=False))
-        return digest
+        self._refusal = ""
+        return self._approvals[phase]
 
     async def _at_site(self, activity: Activity, step: Step, result: type[Result]) -> Result:
         """Run an activity at the site. A failure that no retry can fix waits for a person's `retry`."""
@@ -147,6 +158,8 @@ class ClusterWorkflow:
                     raise
                 if error.cause.type == CHANGED:
                     raise _ChangedError from None
+                if error.cause.type == UNAPPROVED:
+                    raise _UnapprovedError(error.cause.message) from None
                 await self._wait_for_retry(name, error.cause.message)
 
     async def _wait_for_retry(self, step: str, problem: str) -> None:
@@ -213,7 +226,8 @@ class ClusterWorkflow:
     def status(self) -> Status:
         """Return where the cluster is."""
         approvals = [self._approvals[phase] for phase in PHASES if phase in self._approvals]
-        return Status(self._step, self._preview, self._problem, approvals)
+        order = self._order
+        return Status(self._step, self._preview, self._problem, approvals, self._refusal, order.commit, order.id)
 
 
 @workflow.defn(name="Notice")
@@ -234,6 +248,10 @@ class NoticeWorkflow:
 
 class _ChangedError(Exception):
     """The approved preview is out of date."""
+
+
+class _UnapprovedError(Exception):
+    """The site wants an approval that counts there."""
 
 
 def _heed_cancellation() -> None:

@@ -58,7 +58,7 @@ _LAB_OPTIONS: dict[str, dict[str, Any]] = {
         "vcpus": 2,
         "emulated": True,
     },
-    "handoff": {"stable_s": 3, "soak_s": 4, "deadline_s": 120, "shutdown_s": 60},
+    "handoff": {"soak_s": 4, "deadline_s": 120, "shutdown_s": 60},
     "deadlines": DEADLINES,
 }
 
@@ -154,6 +154,8 @@ def _options(intent: Intent, real: Mapping[str, Any], own: Container[Address]) -
     }
     made_up = next(free_addresses(intent, _MEDIA_NETWORKS[_family_of_bmcs(intent)]))
     options["media"] = {"address": str(intent.media.address or made_up), "port": intent.media.port}
+    if intent.media.plain_http:
+        options["media"]["plain_http"] = intent.media.plain_http
     return {**options, "images": {"release": _NO_RELEASE}, "destroyable": True}
 
 

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from pydantic import Base64Bytes, Field
 
 from base.errors import ConfigError, PayloadError
-from base.files import write_private
+from base.files import read_file, write_private
 from base.spec import Model
 from base.yaml_text import parse_yaml
 from payload.pem import Certificates, certificates_in_text, certificates_of, check_pair, system_authorities
@@ -115,7 +115,7 @@ def kubeconfig_text(stack: str) -> str | None:
     """
     path = kubeconfig_path(stack)
     try:
-        return path.read_bytes().decode(errors="replace")
+        return read_file(path).decode(errors="replace")
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -137,7 +137,7 @@ def add_authority(stack: str, pem: str) -> bool:
     """
     path = kubeconfig_path(stack)
     try:
-        content = path.read_bytes()
+        content = read_file(path)
         cluster = _Clusters.model_validate(parse_yaml(content)).clusters[0].cluster
         if not cluster.ca or {*certificates_of(pem.encode())} <= {*certificates_of(cluster.ca)}:
             return True

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from base.errors import ConfigError, PayloadError
+from base.errors import ConfigError, PayloadError, word
 from base.yaml_text import parse_yaml
 from cluster.payload_values import PULL_SECRET, payload_values, pull_secret_value
 from payload.reading import TAKE, IgnitionFile, again, data_of
@@ -64,7 +64,7 @@ def check_release(where: Path, config: IgnitionFile, wanted: str) -> None:
     if found and actual and digest and actual[1] != digest[1]:
         what = f"it installs the release {found[1]}, but images.release is {wanted}"
         fix = (
-            f"`pulumi config set --path images.release {found[1]}`; or, if no machine runs with this payload, "
+            f"`pulumi config set --path images.release {word(found[1])}`; or, if no machine runs with this payload, "
             f"{again(where)} with that release's openshift-install"
         )
         raise PayloadError(what, where=str(where), fix=fix)

@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from cryptography import x509
 
 Certificates = tuple["x509.Certificate", ...]
-_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----\n?", re.DOTALL)
+_BLOCK = re.compile(
+    r"-----BEGIN CERTIFICATE-----(?:[^-]++|-(?!----(?:BEGIN|END) CERTIFICATE-----))++-----END CERTIFICATE-----\n?"
+)
 
 
 def certificates_of(pem: bytes) -> Certificates:
@@ -52,13 +54,17 @@ def check_pair(certificate: bytes, key: bytes) -> None:
     """Check that the key belongs to the certificate.
 
     Raises:
-        ValueError: It does not, or one of the two cannot be read.
+        ValueError: It does not, or one of the two cannot be read, or has a kind of key that nobody signs with.
     """
+    from cryptography.exceptions import UnsupportedAlgorithm  # noqa: PLC0415
     from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
 
     as_bytes = (serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
-    owner = certificates_of(certificate)[0].public_key()
-    own = serialization.load_pem_private_key(key, password=None).public_key()
+    try:
+        owner = certificates_of(certificate)[0].public_key()
+        own = serialization.load_pem_private_key(key, password=None).public_key()
+    except UnsupportedAlgorithm:
+        raise ValueError("a key of an unknown kind") from None
     if owner.public_bytes(*as_bytes) != own.public_bytes(*as_bytes):
         raise ValueError("the key belongs to another certificate")
 

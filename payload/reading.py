@@ -14,7 +14,8 @@ from urllib.parse import unquote_to_bytes, urlsplit
 
 from pydantic import Field, ValidationError
 
-from base.errors import PayloadError
+from base.errors import PayloadError, word
+from base.files import read_file
 from base.spec import Model
 from payload.pem import Certificates, certificates_of, pem_of
 
@@ -110,7 +111,7 @@ def payload_folder(stack: str) -> Path:
 def again(where: Path) -> str:
     """Return the commands that generate another payload than that of a file: the first lets the second pass."""
     stack = where.parent.parent.name
-    return f"`pulumi config rm payload --stack {stack}`, then `okd-baremetal payload {stack}`"
+    return f"`pulumi config rm payload --stack {word(stack)}`, then `okd-baremetal payload {word(stack)}`"
 
 
 def generate_it(where: Path) -> str:
@@ -126,12 +127,12 @@ def read_payload(stack: str, name: str, sha256: str) -> bytes:
     """
     path = payload_folder(stack) / f"{name}.ign"
     try:
-        content = path.read_bytes()
+        content = read_file(path)
     except OSError as error:
         fix = f"put the payload's {name}.ign there"
         raise PayloadError(f"cannot be read ({error.strerror})", where=str(path), fix=fix) from None
     if (actual := hashlib.sha256(content).hexdigest()) != sha256:
-        pin = f"`pulumi config set --path payload.{name} {actual}`"
+        pin = f"`pulumi config set --path payload.{name} {word(actual)}`"
         fix = f"put the pinned file there; if no machine runs with that one, pin this one: {pin}"
         raise PayloadError(f"sha256 is {actual}, the stack pins {sha256}", where=str(path), fix=fix)
     return content

@@ -4,14 +4,15 @@ import re
 from pathlib import Path
 
 from base.errors import PayloadError
+from base.files import read_file
 from cluster.install_config.releases import Release
 from payload.origin_checks import RELEASE_FILE
 from payload.reading import stored_file
 
 VERSION_FILE = "/opt/openshift/openshift/openshift-install-manifests.yaml"
 """A ConfigMap with the version of openshift-install (openshift/installer pkg/asset/openshiftinstall)."""
-_VERSION = re.compile(rb"^\s*version: *[\"']?(v?\d+\.\d+[.\w+-]*)", re.MULTILINE)
-_TAG = re.compile(rb"release[\w./-]*:(\d+\.\d+[.\w-]*)")
+_VERSION = re.compile(rb"^[^\S\n]*+version: *+[\"']?(v?\d+\.\d+[.\w+-]*)", re.MULTILINE)
+_TAG = re.compile(rb"release[\w./-]{0,255}+:(\d+\.\d+[.\w-]*)")
 _KNOWN = range(4, 10)
 """The major versions of OpenShift; a build without a version has that of its git tag, for example 1.4."""
 
@@ -19,7 +20,7 @@ _KNOWN = range(4, 10)
 def payload_release(bootstrap: Path) -> Release | None:
     """Return the release of a payload; None if there is none, or it names no release, for example only a digest."""
     try:
-        content = bootstrap.read_bytes()
+        content = read_file(bootstrap)
         files = [(_VERSION, stored_file(content, VERSION_FILE)), (_TAG, stored_file(content, RELEASE_FILE))]
     except (OSError, PayloadError):
         return None

@@ -1,22 +1,26 @@
 """Comparison of a machine with the operator's consent: the one machine whose disk may be wiped for a host."""
 
-from base.errors import Fault
+from base.errors import Fault, quoted, word
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
 from wires.redfish.bmc import Identity
 from wires.redfish.identity import is_shared, named, usable
 
 
 def consent_command(host: str, value: str) -> str:
-    """Return the command that consents to one machine."""
+    """Return the command that consents to one machine, whose UUID or serial may be any text that its BMC says."""
+    return f"{_setting(host)} {'-- ' if value.startswith('-') else ''}{word(value)}"
+
+
+def _setting(host: str) -> str:
     path = f'consent["{host}"]' if "." in host else f"consent.{host}"
-    return f"pulumi config set --path '{path}' {value}"
+    return f"pulumi config set --path {quoted(path)}"
 
 
 def missing_consent(host: str, address: str) -> Fault:
     """Return the fault of a server without a consent, whose BMC has this address."""
     what = f"consent.{host} is missing: it names the one machine whose disk may be wiped"
     source = f"UUID or serial as the BMC reports it (GET {_system(address)}, or the sticker)"
-    return Fault("consent", what, f"run `{consent_command(host, '<UUID>')}`, with its {source}")
+    return Fault("consent", what, f"run `{_setting(host)} <UUID>`, with its {source}")
 
 
 def naming(host: str, machine: Identity) -> str:

@@ -62,7 +62,7 @@ class PreflightResult:
         """
         if count := len(self.faults):
             head = f"{subject} is not ready, {count} {'finding' if count == 1 else 'findings'}; {unchanged}"
-            raise PreflightError("\n    ".join([head, *self.lines()]))
+            raise PreflightError(head, details=self.lines())
 
     def report(self, warn: Say, row: Report) -> None:
         """Report the warnings, and what the preflight could not probe, of a subject that is ready."""

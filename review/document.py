@@ -10,6 +10,7 @@ from review.policies import PolicyResult
 from review.preview import Preview
 from review.text import counted
 from review.verdict import Sentence, verdict
+from review.write_plan import WritePlan
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Page:
     files: tuple[FileChange, ...] = ()
     inputs: tuple[InputChange, ...] = ()
     digest: str = ""
-    """Empty for a preview that failed."""
+    """That of the write plan; empty for a preview that failed."""
     policies: tuple[PolicyResult, ...] = ()
 
     @property
@@ -52,7 +53,7 @@ def page_of(
         verdict=(*verdict(preview), *(_not_installed(preview, base) if base else ())),
         files=tuple(file_changes(shown)),
         inputs=tuple(input_changes(shown)),
-        digest=preview.digest,
+        digest=WritePlan.of(preview).digest,
         policies=policies,
     )
 

@@ -75,9 +75,9 @@ def taken_over(preview: Preview) -> Iterator[str]:
     taken = [host for host, spec in _made(preview).items() if not spec.spare and not spec.running]
     if taken:
         yield f"Switches off {joined(taken)}, where the machine is the one that its consent names."
-    if exchanged := _exchanged(preview):
+    if others := exchanged(preview):
         other = "where the BMC shows another machine than is recorded, and the new consent names it"
-        yield f"Switches off {joined(exchanged)}, {other}."
+        yield f"Switches off {joined(others)}, {other}."
 
 
 def released(preview: Preview) -> Iterator[str]:
@@ -141,7 +141,7 @@ def _rollout(change: Change[HostProvisioningSpec]) -> Rollout:
     return Rollout(change.spec, InstallationPlan.of(change.old, change.recorded(HostProvisioningOuts), change.spec))
 
 
-def _exchanged(preview: Preview) -> list[str]:
+def exchanged(preview: Preview) -> list[str]:
     """Return the hosts whose BMC may turn out to be that of another machine: only a new consent allows that."""
     updates = [change for change in preview.of(BmcHostSpec) if change.operation == "update"]
     return [
@@ -153,7 +153,7 @@ def _exchanged(preview: Preview) -> list[str]:
 
 def _replaced(preview: Preview, rollout: Rollout) -> list[str]:
     """Return the installed servers that may turn out to be other machines."""
-    return sorted({*_exchanged(preview)} & {*rollout.plan.untouched})
+    return sorted({*exchanged(preview)} & {*rollout.plan.untouched})
 
 
 def _disk(spec: HostProvisioningSpec, host: str) -> str:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Sequence
 
+from base.errors import word
 from review.document import Page
 from review.files import FileChange
 from review.inputs import InputChange
@@ -44,7 +45,7 @@ def markdown(page: Page, limit: int = LIMIT) -> str:
         if len(items) > len(fitting)
     ]
     if left:
-        whole = f"`okd-baremetal review {page.stack} --html` has all of them"
+        whole = f"`okd-baremetal review {word(page.stack)} --html` has all of them"
         parts.append(
             f"\nLeft out here, because a comment has room for {limit} characters: {', '.join(left)}; {whole}.\n"
         )
@@ -68,17 +69,21 @@ def _fitting(parts: Sequence[str], room: int) -> tuple[list[str], int]:
 
 
 def _sentence(sentence: Sentence) -> str:
-    """Return a sentence with its code spans. Whatever else Markdown would read as markup is text, as in an error."""
-    parts = re.split("(`[^`]+`)", sentence.text)
-    text = "".join(part if index % 2 else MARKUP.sub(r"\\\1", part) for index, part in enumerate(parts))
+    text = _prose(sentence.text)
     return f"- **{text}**\n" if sentence.is_grave else f"- {text}\n"
+
+
+def _prose(text: str) -> str:
+    """Return a text with its code spans. Whatever else Markdown would read as markup is text, as in an error."""
+    parts = re.split("(`[^`]++`)", text)
+    return "".join(part if index % 2 else MARKUP.sub(r"\\\1", part) for index, part in enumerate(parts))
 
 
 def _policy(policy: PolicyResult) -> str:
     if not policy.breaches:
         return f"- passed: {policy.name}\n"
     return f"- **failed: {policy.name}**. {policy.requirement}\n" + "".join(
-        f"  - {breach}\n" for breach in policy.breaches
+        f"  - {_prose(breach)}\n" for breach in policy.breaches
     )
 
 

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Generic, TypeVar, get_origin
 
-from base.errors import ConfigError, Fault
+from base.backend import without_login
+from base.errors import MISSHAPEN, ConfigError, Fault, one_line
 from base.spec import SECRET_OUTPUT, Outs, Spec, marked, secret_inputs, state_names
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec
@@ -39,8 +40,8 @@ PROTECTED = re.compile(
     r'resource "(?P<urn>[^"]+)"\s+(cannot be deleted\s+because it is|as it is currently marked for) protect'
 )
 """The engine's refusal to delete or replace a protected resource, from its step.go and step_generator.go (v3.259)."""
-DIGEST_CHARACTERS = 16
 PREFIX = "okd-baremetal:"
+NO_PREVIEW = "no output of `pulumi preview --json`"
 FIX = "save it with `pulumi preview --json > FILE`, of this program's stack"
 
 Values = Mapping[str, Any]
@@ -114,9 +115,9 @@ class Preview:
 
     @property
     def digest(self) -> str:
-        """A name of all that the update does; another update has another one. What is secret is not in it."""
+        """SHA-256 of all steps; another update has another one. What is secret is not in it."""
         steps = [asdict(step) | {"outs": {}} for step in self.steps]
-        return hashlib.sha256(json.dumps(steps, sort_keys=True).encode()).hexdigest()[:DIGEST_CHARACTERS]
+        return hashlib.sha256(json.dumps(steps, sort_keys=True).encode()).hexdigest()
 
 
 def read_preview(text: str, where: str) -> Preview:
@@ -125,15 +126,21 @@ def read_preview(text: str, where: str) -> Preview:
     Raises:
         ConfigError: It is no output of `pulumi preview --json`, or that of a preview that failed.
     """
-    loaded = _loaded(text)
-    steps = loaded.get("steps")
-    if not isinstance(steps, list):
-        raise ConfigError(Fault(where, "no output of `pulumi preview --json`", FIX))
     if failed := failures(text):
         raise ConfigError(*(Fault(where, f"the preview failed: {line}") for line in failed))
+    loaded = _loaded(text)
+    if not isinstance(loaded.get("steps"), list):
+        raise ConfigError(Fault(where, NO_PREVIEW, FIX))
+    try:
+        return _preview_of(loaded)
+    except MISSHAPEN:
+        raise ConfigError(Fault(where, NO_PREVIEW, FIX)) from None
+
+
+def _preview_of(loaded: Values) -> Preview:
     # A replacement is up to three steps of one resource; the one that has both states tells all.
     by_urn: dict[str, Step] = {}
-    for printed in steps:
+    for printed in loaded["steps"]:
         step = _step(printed)
         if step and (printed["urn"] not in by_urn or (step.old and step.new)):
             by_urn[printed["urn"]] = step
@@ -146,10 +153,13 @@ def read_preview(text: str, where: str) -> Preview:
 
 
 def failures(text: str) -> list[str]:
-    """Return the errors of a preview that failed, a line each."""
-    diagnostics = _loaded(text).get("diagnostics") or ()
-    errors = [each["message"] for each in diagnostics if each.get("severity") == "error"]
-    return [line for message in errors for line in _lines(message)]
+    """Return the errors of a preview that failed, a line each. A text that is no preview has none."""
+    try:
+        diagnostics = _loaded(text).get("diagnostics") or ()
+        errors = [without_login(each["message"]) for each in diagnostics if each.get("severity") == "error"]
+        return [line for message in errors for line in _lines(message)]
+    except MISSHAPEN:
+        return []
 
 
 def _lines(message: str) -> list[str]:
@@ -159,13 +169,13 @@ def _lines(message: str) -> list[str]:
         what = "it would be deleted, but its cluster is in production and not destroyable"
         fix = "undo the change that removes it; if it is to go, set destroyable to true in an update before"
         return [str(Fault(f"{kind.rpartition(':')[2]} {name}", what, f"{fix} (docs/how-to/day-two.md)"))]
-    return [ERROR.sub("", line) for line in message.splitlines() if line.strip()]
+    return [one_line(ERROR.sub("", line)) for line in message.splitlines() if line.strip()]
 
 
 def _loaded(text: str) -> dict[str, Any]:
     try:
         loaded = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return loaded if isinstance(loaded, dict) else {}
 
@@ -233,5 +243,5 @@ def _option(text: Any) -> Any:
     """Return an option, of which Pulumi prints objects as JSON texts."""
     try:
         return json.loads(text)
-    except (ValueError, TypeError):
+    except MISSHAPEN:
         return text

@@ -1,5 +1,8 @@
 """Recorded workflows, which the code must replay: running workflows continue with the next release."""
 
+import json
+from pathlib import Path
+
 from temporalio.client import Client, WorkflowHistory
 from temporalio.worker import Replayer
 
@@ -8,8 +11,15 @@ from fleet.workflows import ClusterWorkflow, NoticeWorkflow, RolloutWorkflow
 from testing.checkout import ROOT
 
 HISTORIES = ROOT / "tests" / "fleet" / "histories"
+STARTED = "workflowExecutionStartedEventAttributes"
 CONVERTER = sealing(bytes(range(KEY_BYTES)))
 """Its key is public, so that every developer can read the recorded workflows."""
+
+
+def recorded(file: Path) -> WorkflowHistory:
+    """Return a recorded history, under the id of its workflow."""
+    text = file.read_text()
+    return WorkflowHistory.from_json(json.loads(text)["events"][0][STARTED]["workflowId"], text)
 
 
 async def replay(history: WorkflowHistory) -> None:

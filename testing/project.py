@@ -73,6 +73,7 @@ class Project:
             "reinstall": {},
             "media_address": bmc.media,
             "media_port": MEDIA_PORT,
+            "over_tls": [],
             "base_iso_sha256": self.base_iso(base),
             "host_deadline_s": COMMAND_S,
             "payload_sha256": hashlib.sha256(payload).hexdigest(),

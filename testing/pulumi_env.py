@@ -5,15 +5,15 @@ import shutil
 import sys
 from pathlib import Path
 
-from boot_media.tools import cache_dir, find_coreos_installer
+from boot_media.tools import find_coreos_installer
 from testing.checkout import ROOT
 
 
 def pulumi_dir() -> Path:
     """Return the folder of the CLI and its language host."""
-    if program := shutil.which("pulumi"):
-        return Path(program).resolve().parent
-    return sorted(cache_dir().glob("*/pulumi"))[-1].parent
+    program = shutil.which("pulumi", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    assert program, "`make setup` links it into .venv"
+    return Path(program).resolve().parent
 
 
 def pulumi_env(folder: Path, *path: Path) -> dict[str, str]:

@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager, suppress
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client, WorkflowHandle
+from temporalio.converter import WorkflowSerializationContext
 from temporalio.service import RPCError
 
 from base.errors import ConfigError
@@ -15,6 +16,7 @@ from fleet.connection import NAMESPACE
 from fleet.messages import Order, Rollout, Status, Waits, Wave
 from fleet.worker import workflow_worker
 from fleet.workflows import ClusterWorkflow, RolloutWorkflow, cluster_id, rollout_id
+from testing.approvers import JANE
 from testing.fakes.site_worker import FakeSiteWorker
 from testing.histories import CONVERTER
 
@@ -45,6 +47,10 @@ class Rollouts:
     def cluster(self, cluster: str) -> WorkflowHandle[ClusterWorkflow, object]:
         """Return the handle of a cluster's workflow."""
         return self.client.get_workflow_handle_for(ClusterWorkflow.run, cluster_id(cluster))
+
+    async def approve(self, cluster: str, digest: str) -> str:
+        """Approve a preview, and return its phase."""
+        return await desk.approve(self.client, cluster, digest, "somebody", JANE)
 
     async def until(self, is_true: Callable[[], Awaitable[bool]]) -> None:
         """Wait until `is_true`; the deadline of the scenario limits it."""
@@ -93,7 +99,8 @@ class Rollouts:
             return f"{child.removeprefix(cluster_id(''))} {ENDS[event.event_type]}"
         if event.event_type == EventType.EVENT_TYPE_WORKFLOW_EXECUTION_SIGNALED:
             payloads = event.workflow_execution_signaled_event_attributes.input.payloads
-            [waits] = await CONVERTER.decode(payloads, [Waits])
+            own = WorkflowSerializationContext(namespace=NAMESPACE, workflow_id=rollout_id(self.name))
+            [waits] = await CONVERTER.with_context(own).decode(payloads, [Waits])
             stopped_or_waits = "stopped" if waits.is_stopped else "waits"
             return f"{waits.cluster} {stopped_or_waits if waits.for_person else 'goes on'}"
         return ""

@@ -47,9 +47,13 @@ class ServedMedia:
 
     server: MediaServer
     iso: Iso
+    over_tls: bool = False
 
     def publish(self, host: str) -> str:
-        return self.server.publish(host, self.iso)
+        return self.server.publish(host, self.iso, over_tls=self.over_tls)
+
+    def certificate(self, url: str) -> str:
+        return self.server.certificate(url)
 
     def sent(self, url: str) -> int:
         return self.server.sent(url)
@@ -154,10 +158,10 @@ class ServerUnderTest:
 
 
 @contextmanager
-def server(folder: Path, vendor: str = "generic") -> Iterator[ServerUnderTest]:
+def server(folder: Path, vendor: str = "generic", *, over_tls: bool = False) -> Iterator[ServerUnderTest]:
     """Run a fleet of one server, and a media server."""
     base = folder / "base.iso"
     base.write_bytes(bytes(ISO_BYTES))
     with running(Options(vendors=(vendor,))) as fleet, MediaServer("127.0.0.1", 0) as media:
         fleet.change(0, power="On")
-        yield ServerUnderTest(fleet, ServedMedia(media, Iso(base, ISO_BYTES, (), "ab" * 32)))
+        yield ServerUnderTest(fleet, ServedMedia(media, Iso(base, ISO_BYTES, (), "ab" * 32), over_tls))

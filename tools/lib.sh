@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Shared by the scripts in tools/: the cache of built tools, messages, progress. Only for sourcing.
 # boot_media/tools.py has the same rule.
+umask go-w # of others, nobody writes into the cache, whichever umask this was started with
 export CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/okd-baremetal"
 
 say() { echo "${0##*/}: $*" >&2; }

@@ -3,10 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
+from base.bounded_answer import time_limit
 from base.http_client import os_error, pool_for
 
 TIMEOUT_S = 10
-"""Limit of connect and of answer."""
+"""Limit of connect, and of each wait for a part of an answer."""
+WHOLE_S = 60
+"""Limit of all answers together."""
 ACCEPTED = range(200, 300)
 """Statuses; a redirection is none, since the message may not go elsewhere."""
 PASSES = (429, *range(500, 600))
@@ -36,8 +39,10 @@ def send(url: str, content: Mapping[str, Any], *, retries: int = 0) -> None:
         raise_on_status=False,
     )
     try:
-        with pool_for(url, TIMEOUT_S) as pool:
-            answer = pool.request("POST", url, json=content, retries=again, redirect=False)
+        with time_limit(WHOLE_S), pool_for(url, TIMEOUT_S) as pool:
+            # Only the status counts, so the body is not read.
+            answer = pool.request("POST", url, json=content, retries=again, redirect=False, preload_content=False)
+            answer.close()
     except HTTPError as error:
         reason = os_error(error)
         raise ConnectionError(f"the web hook cannot be reached: {reason.strerror or reason}") from None

@@ -25,12 +25,15 @@ def check(options: argparse.Namespace) -> int:
 
     At its own site these are what `clashes` finds, also of the addresses and VRIDs in the stacks' options; at another
     site only a domain or MAC that both have. If all is well, end with the numbers of sites, clusters and waves. The
-    exit codes are those of `check`; a clash counts as an invalid file.
+    exit codes are those of `check`; a clash counts as an invalid file, as do gates at which nobody can approve.
     """
     file: Path = options.file
     fleet = load(file)
     code = check_clusters(fleet, file.parent)
     if code == EXIT_OK:
+        if fleet.gates and not fleet.approvers:
+            fix = "write the lines that `okd-baremetal fleet approver NAME FILE` prints"
+            raise ConfigError(Fault(f"{file}: approvers", "empty, so nobody can approve at the phases of gates", fix))
         sizes = {"site": fleet.sites, "cluster": fleet.clusters, "wave": fleet.waves}
         print(one_line(f"{file}: {', '.join(counted(len(members), what) for what, members in sizes.items())}: ok"))
     return code

@@ -1,29 +1,34 @@
-"""`fleet start`, `status`, `approve`, `retry`, `cancel`, `worker`, `key`: the operator's side of many sites."""
+"""`fleet start`, `status`, `approve`, `retry`, `cancel`, `worker`, `key`, `approver`: the operator's side."""
 
 import argparse
 import asyncio
 import getpass
 import os
+import re
+import secrets
 import socket
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from temporalio.client import Client
 
-from base.errors import ConfigError, Fault, one_line
+from base.errors import ConfigError, Fault, one_line, word
 from base.git import run_git
 from cli.fleet.check import add_fleet_file, check_clusters
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, table
+from cluster.options import Phase
 from fleet import desk, messages
-from fleet.codec import new_key
+from fleet.approvers import Subject, approver, write_approver
+from fleet.codec import write_key
 from fleet.connection import connected
-from fleet.plan import Fleet, load
+from fleet.plan import NAME, Fleet, load
 from fleet.worker import serve, site_worker, workflow_worker
 from fleet.workflows import APPROVAL, cluster_id, rollout_id
 
 Answer = TypeVar("Answer")
+ID_BYTES = 16
 HEAD = "SITE", "CLUSTER", "STEP", "SINCE", "WAITS FOR"
 
 
@@ -53,8 +58,9 @@ def start(options: argparse.Namespace) -> int:
     if code := check_clusters(fleet, options.file.parent):
         return code
     commit = _commit(options.file.parent, options.commit)
-    approvals = _approvals(options.approved, fleet, options.by or _person())
-    rollout = messages.Rollout(options.name or commit[:12], _waves(fleet, commit, approvals))
+    ids = {cluster: secrets.token_hex(ID_BYTES) for cluster in fleet.clusters}
+    approvals = _approvals(options.approved, ids, commit, options.by or _person())
+    rollout = messages.Rollout(options.name or commit[:12], _waves(fleet, commit, ids, approvals))
     _ask(lambda client: desk.start(client, rollout))
     print(f"rollout {rollout.name}: {len(fleet.clusters)} clusters at commit {commit}")
     print("see `okd-baremetal fleet status`")
@@ -90,10 +96,11 @@ def approve(options: argparse.Namespace) -> int:
     """Let a cluster's phase begin.
 
     The approval is only of this preview, by its digest: if the update would do something else by then, it does not
-    begin, and the new preview waits for an approval of its own.
+    begin, and the new preview waits for an approval of its own. It is signed with the key in FLEET_APPROVER_KEY_FILE,
+    and counts at the site for 7 days, once.
     """
-    by = options.by or _person()
-    phase = _ask(lambda client: desk.approve(client, options.cluster, options.digest, by))
+    by, signs = options.by or _person(), approver()
+    phase = _ask(lambda client: desk.approve(client, options.cluster, options.digest, by, signs))
     print(f"{options.cluster}: {phase} approved by {by}")
     return EXIT_OK
 
@@ -143,10 +150,36 @@ def worker(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def key(_options: argparse.Namespace) -> int:
-    """Print a new key, which seals what the server keeps."""
-    print(new_key(), end="")
+def _add_key(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", type=Path, metavar="FILE", help="a new file")
+
+
+def key(options: argparse.Namespace) -> int:
+    """Write a new key, which seals what the server keeps, into a file that only its owner can read."""
+    write_key(options.file)
+    print(f"{options.file}: the key of a fleet, for all its workers and people")
     return EXIT_OK
+
+
+def _add_approver(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("name", metavar="NAME", type=_name, help="of the approver: letters, digits and hyphens")
+    _add_key(parser)
+
+
+def new_approver(options: argparse.Namespace) -> int:
+    """Write the key of a new approver into a file that only its owner can read, and print its lines of fleet.yaml.
+
+    Whoever has the file can approve, once the lines are in fleet.yaml on the main branch.
+    """
+    public_key = write_approver(options.file)
+    print(f"approvers:\n  {options.name}: {public_key}")
+    return EXIT_OK
+
+
+def _name(word: str) -> str:
+    if not re.fullmatch(NAME, word):
+        raise argparse.ArgumentTypeError(f"{word} is not a name of letters, digits and hyphens")
+    return word
 
 
 def _ask(request: Callable[[Client], Awaitable[Answer]]) -> Answer:
@@ -177,23 +210,32 @@ def _commit(folder: Path, name: str) -> str:
     return done.stdout.strip()
 
 
-def _approvals(arguments: Sequence[str], fleet: Fleet, by: str) -> dict[str, list[messages.Approval]]:
-    """Return the approvals of `CLUSTER=DIGEST` for the first phase, by cluster."""
+def _approvals(
+    arguments: Sequence[str], ids: Mapping[str, str], commit: str, by: str
+) -> dict[str, list[messages.Approval]]:
+    """Return the signed approvals of `CLUSTER=DIGEST` for the first phase, by cluster."""
     approvals: dict[str, list[messages.Approval]] = {}
+    if not arguments:
+        return approvals
+    signs = approver()
     for argument in arguments:
         cluster, _, digest = argument.partition("=")
-        if cluster not in fleet.site_of or not digest:
+        if cluster not in ids or not digest:
             raise ConfigError(Fault("--approved", f"{argument} is not CLUSTER=DIGEST of a cluster of the fleet"))
-        approvals[cluster] = [messages.Approval("bootstrap", digest, by)]
+        subject = Subject(cluster, commit, ids[cluster])
+        approvals[cluster] = [signs.approval(subject, Phase.BOOTSTRAP, digest, by)]
     return approvals
 
 
-def _waves(fleet: Fleet, commit: str, approvals: dict[str, list[messages.Approval]]) -> list[messages.Wave]:
+def _waves(
+    fleet: Fleet, commit: str, ids: Mapping[str, str], approvals: Mapping[str, list[messages.Approval]]
+) -> list[messages.Wave]:
     gates = [str(gate) for gate in fleet.gates]
 
     def order(cluster: str) -> messages.Order:
+        given = approvals.get(cluster, [])
         return messages.Order(
-            cluster, fleet.site_of[cluster], commit, gates, approvals.get(cluster, []), notifies=fleet.notify
+            cluster, fleet.site_of[cluster], commit, gates, given, notifies=fleet.notify, id=ids[cluster]
         )
 
     return [
@@ -212,10 +254,14 @@ def _detail(cluster: str, detail: desk.ClusterDetail) -> list[str]:
     lines += [f"  {given.phase} was approved by {given.by} as {given.digest}" for given in status.approvals]
     if status.problem:
         lines += [f"  problem: {line}" for line in status.problem.splitlines()]
-        lines.append(f"  Fix it, then run: okd-baremetal fleet retry {cluster}")
+        lines.append(f"  Fix it, then run: okd-baremetal fleet retry {word(cluster)}")
+    if status.refusal:
+        lines.append(f"  the site did not begin: {status.refusal}")
     if status.preview and status.step.endswith(APPROVAL):
         lines += [f"  {sentence}" for sentence in status.preview.sentences]
-        lines.append(f"  To approve it, run: okd-baremetal fleet approve {cluster} {status.preview.digest}")
+        lines.append(
+            f"  To approve it, run: okd-baremetal fleet approve {word(cluster)} {word(status.preview.digest)}"
+        )
     return lines
 
 
@@ -225,4 +271,5 @@ APPROVE = Command(approve, _add_approve)
 RETRY = Command(retry, _add_cluster)
 CANCEL = Command(cancel, _add_cancel)
 WORKER = Command(worker, _add_worker)
-KEY = Command(key)
+KEY = Command(key, _add_key)
+APPROVER = Command(new_approver, _add_approver)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from base.errors import ConfigError, Fault, Stricter, one_line
+from base.git import tracked
 from boot_media.keyfiles import keyfiles_of
 from boot_media.tools import has_nmstatectl
 from cli.shared.command import Command
@@ -62,13 +63,15 @@ def check(options: argparse.Namespace) -> int:
 
     The first is what openshift-install would refuse: with --stack that of the release that made the stack's payload,
     else the newest. The second is what of the rest this program refuses, or cannot install; its lines say
-    `valid, but not installable`. Exit codes: 0 both are fine, 2 a file is invalid, 3 all are valid, but at
-    least one is not installable.
+    `valid, but not installable`. Without --stack, a notice names each secret that git has in plain text. Exit codes:
+    0 both are fine, 2 a file is invalid, 3 all are valid, but at least one is not installable.
     """
     if options.stack:
         stacks = dict.fromkeys(map(_stack_of, options.files))
         return print_verdicts(file for folder, stack in stacks for file in _check_stack(folder, stack))
-    return print_verdicts([check_file(file) for file in options.files])
+    files = [check_file(file) for file in options.files]
+    _print_secrets_in_git(files)
+    return print_verdicts(files)
 
 
 def clashes(options: argparse.Namespace) -> int:
@@ -106,7 +109,7 @@ def check_file(
     except ConfigError as error:
         return CheckedFile(file, text, InstallConfig(), *_by_owner(error.faults))
     for notice in reading.notices:
-        print(one_line(str(replace(notice, what=f"notice: {notice.what}").within(file))), file=sys.stderr)
+        _print_notice(file, notice)
     options: MachineOptions = known.options if known else NO_OPTIONS
     invalid, refusals = map(list, _by_owner(reading.faults))
     refusals += beyond_this_release(reading, options)
@@ -114,6 +117,25 @@ def check_file(
         refusals += network_refusals(reading.config, options, keyfiles_of if has_nmstatectl() else None)
     faults = (fault for fault in invalid if not may_lack(fault) and not (known and has_secret(known, fault)))
     return CheckedFile(file, text, reading.config, tuple(faults), tuple(refusals))
+
+
+def _print_notice(file: str, notice: Fault) -> None:
+    print(one_line(str(replace(notice, what=f"notice: {notice.what}").within(file))), file=sys.stderr)
+
+
+def _print_secrets_in_git(files: Iterable[CheckedFile]) -> None:
+    """Print a notice for each secret in plain text in git. No verdict changes: openshift-install wants them there."""
+    plain = {file.file: [*plain_secrets_of_config(file.config, _name_of_stack(file.file))] for file in files}
+    in_git = tracked(Path(file) for file, secrets in plain.items() if secrets)
+    for file, secrets in plain.items():
+        for secret in secrets if Path(file) in in_git else ():
+            _print_notice(file, secret)
+
+
+def _name_of_stack(file: str) -> str:
+    """Return the name of the stack of which a file is the install-config; empty if it is that of none."""
+    folder = Path(file).absolute().parent
+    return folder.name if Path(file).name == "install-config.yaml" and folder.parent.name == "stacks" else ""
 
 
 def _by_owner(faults: Iterable[Fault]) -> tuple[tuple[Fault, ...], tuple[Fault, ...]]:

@@ -14,7 +14,7 @@ from assets.ignition import compose, own_config
 from assets.render import Rendered
 from assets.render import render as render_files
 from base.errors import ConfigError, Fault
-from base.files import write_private
+from base.files import read_file, write_private
 from boot_media.keyfiles import keyfiles_of
 from cli.shared.command import Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
@@ -146,7 +146,7 @@ def _payload(folder: Path, expected: Expected) -> dict[str, bytes]:
     for name in (BOOTSTRAP, *(role.pool for role in Role)):
         path = folder / f"{name}.ign"
         try:
-            contents[name] = path.read_bytes()
+            contents[name] = read_file(path)
         except OSError as error:
             faults.append(Fault(str(path), f"cannot be read ({error.strerror})", "put the payload's file there"))
     faults += check_payload(folder, contents, expected, datetime.now(UTC))

@@ -13,7 +13,7 @@ from datetime import datetime
 from pathlib import Path
 
 from base import log as run_log
-from base.errors import ConfigError
+from base.errors import ConfigError, word
 from base.log_entries import Action, Event, entries_of
 from base.log_file import begun_at
 from cli.runs import report
@@ -28,7 +28,7 @@ RETRIES = 5
 """They take half a minute, besides the web hook's own time."""
 COMMANDS = {"update": "up"}
 """The names of commands in Pulumi's history that are not their own."""
-KILLED = "killed"
+SUCCEEDED, KILLED = "succeeded", "killed"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Notice:
         command: `up`, `refresh` or `destroy`; `run` of a killed one, which is in no history.
         result: `succeeded`, `failed` or `killed`.
         seconds: From the run's first work on.
-        failed: The machines, or resources without one, that have an error.
+        failed: The machines, or resources without one, that have an error; none if the run succeeded all the same.
         next: What a person does next; empty if nothing waits.
     """
 
@@ -98,7 +98,7 @@ def _notice(stack: str, log: Path, phase: Phase) -> Notice:
     timelines = timelines_of(entries_of(log))
     command, result = _end(stack, log)
     end_s = max((span.end_s for timeline in timelines for span in timeline.spans), default=0.0)
-    failed = [timeline.name for timeline in timelines if timeline.errors]
+    failed = [timeline.name for timeline in timelines if timeline.errors and result != SUCCEEDED]
     return Notice(stack, command, result, round(end_s), failed, _next(command, result, stack, phase))
 
 
@@ -112,15 +112,11 @@ def _end(stack: str, log: Path) -> tuple[str, str]:
 
 
 def _next(command: str, result: str, stack: str, phase: Phase) -> str:
-    match result:
-        case "succeeded" if (command, phase) == ("up", Phase.BOOTSTRAP):
-            return "`pulumi config set phase production`, then `pulumi up`"
-        case "succeeded":
-            return ""
-        case _ if result == KILLED:
-            return f"`okd-baremetal log {stack}`, `pulumi cancel`, then `pulumi up`"
-        case _:
-            return f"`okd-baremetal log {stack}`, then `pulumi up`"
+    if result == SUCCEEDED:
+        is_first = (command, phase) == ("up", Phase.BOOTSTRAP)
+        return "`pulumi config set phase production`, then `pulumi up`" if is_first else ""
+    cancels = ", `pulumi cancel`" if result == KILLED else ""
+    return f"`okd-baremetal log {word(stack)}`{cancels}, then `pulumi up`"
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 import argparse
 import json
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -10,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from assets.templates import templates_in
-from base.errors import ConfigError, Fault
+from base.errors import MISSHAPEN, ConfigError, Fault
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK
+from cluster.files import read_standard_input
 from providers.vip_handoff.checks import NO_ONE_MACHINE, NOBODY
 
 Handoff = Mapping[str, Any]
@@ -47,8 +47,8 @@ class Lane:
 def chart(_: argparse.Namespace) -> int:
     """Draw the last handoff: `pulumi stack output handoff --json | okd-baremetal chart`."""
     try:
-        print(text(json.load(sys.stdin)))
-    except (ValueError, TypeError, KeyError):
+        print(text(json.loads(read_standard_input())))
+    except MISSHAPEN:
         fix = "pipe `pulumi stack output handoff --json` into this command"
         raise ConfigError(Fault("", "no outputs of a handoff on standard input", fix)) from None
     return EXIT_OK
@@ -124,7 +124,7 @@ def _drawn(lane: Lane, mark: str, end_s: float) -> str:
     columns = [" "] * COLUMNS
     for begin, end in lane.spans:
         first = _column(begin, end_s)
-        last = max(first + 1, round(end / end_s * COLUMNS))
+        last = min(COLUMNS, max(first + 1, round(end / end_s * COLUMNS)))
         columns[first:last] = mark * (last - first)
     return "".join(columns)
 

@@ -3,7 +3,7 @@
 import argparse
 from pathlib import Path
 
-from base.errors import ConfigError, Fault, one_line
+from base.errors import ConfigError, Fault, one_line, word
 from base.log_entries import Entry, entries_of
 from base.log_file import FOLDER, rehearsal_folder, rehearsed_runs_of, runs_of
 from cli.shared.command import Command
@@ -53,7 +53,7 @@ def chosen(stack: str, run_time: str | None) -> Path:
     """
     fix = "run this in the project's root, on the machine on which `pulumi up` ran"
     if rehearsed_runs_of(stack):
-        fix += f"; `okd-baremetal log {stack} --rehearsal` has the runs of its rehearsal"
+        fix += f"; `okd-baremetal log {word(stack)} --rehearsal` has the runs of its rehearsal"
     return _one_of(runs_of(stack), run_time, Fault(str(FOLDER / stack), "no run has left a log", fix))
 
 
@@ -63,7 +63,7 @@ def _rehearsed(stack: str, run_time: str | None) -> Path:
     Raises:
         ConfigError: There is none.
     """
-    fix = f"run this in the folder in which `okd-baremetal rehearse {stack}` ran"
+    fix = f"run this in the folder in which `okd-baremetal rehearse {word(stack)}` ran"
     none = Fault(str(rehearsal_folder(stack)), "no rehearsal has left a log", fix)
     return _one_of(rehearsed_runs_of(stack), run_time, none)
 

@@ -1,13 +1,14 @@
 """What all commands share: exit codes, the paths of a stack's files, and errors that never quote an input file."""
 
 import argparse
+import errno
+import os
 import sys
-import traceback
 from collections.abc import Sequence
 from itertools import zip_longest
 from pathlib import Path
 
-from base.errors import OkdBaremetalError
+from base.errors import Fault, OkdBaremetalError, one_line, unexpected
 
 PROGRAM = Path(__file__).resolve().parents[2]
 """The folder of this program."""
@@ -18,7 +19,9 @@ EXIT_INVALID = 2
 EXIT_NOT_INSTALLABLE = 3
 """An install-config is valid, but this release cannot install it."""
 EXIT_POLICY = 4
-"""An update breaks a policy."""
+"""An update breaks a policy. `verify`, which imports nothing of this program, has the same for a write plan."""
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+ROOM = "make room on the disk of standard output and of $TMPDIR, or use another one"
 
 
 def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
@@ -36,16 +39,33 @@ def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
         if "run" not in options:
             parser.print_help()
             return EXIT_INVALID
-        return int(options.run(options))
+        code = int(options.run(options))
+        sys.stdout.flush()
+        return code
     except OkdBaremetalError as error:
         print(error, file=sys.stderr)
         return EXIT_INVALID
+    except OSError as error:
+        print(one_line(str(_of_the_system(error))), file=sys.stderr)
+        _give_up_stdout()
+        return EXIT_INVALID
     except Exception as error:
-        last = traceback.extract_tb(error.__traceback__)[-1]
-        # Print neither the message nor a traceback: both may hold values of the input files.
-        where = f"{Path(last.filename).name}:{last.lineno}"
-        print(f"{parser.prog}: internal error: {type(error).__name__}: {where}", file=sys.stderr)
+        print(f"{parser.prog}: {unexpected(error)}", file=sys.stderr)
         return EXIT_ERROR
+
+
+def _of_the_system(error: OSError) -> Fault:
+    """Return the fault of a call that the system refused where no command expects it: a full disk, a lost folder."""
+    fix = ROOM if error.errno in NO_ROOM else ""
+    return Fault(str(error.filename or ""), f"the system refuses: {error.strerror or type(error).__name__}", fix)
+
+
+def _give_up_stdout() -> None:
+    """Drop what standard output could not take: Python would try again at its end, and print a traceback."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def table(rows: Sequence[Sequence[str]]) -> list[str]:

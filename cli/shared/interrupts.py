@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any
 
@@ -54,17 +55,42 @@ def unwinding() -> Iterator[None]:
     before = {number: handler for number in SIGNALS if (handler := signal.getsignal(number)) != signal.SIG_IGN}
     for number in before:
         signal.signal(number, _INTERRUPTS.interrupt)
+    sys.unraisablehook = _unraisable
     try:
         yield
     except _InterruptedError as interrupted:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        signal.signal(interrupted.number, signal.SIG_DFL)
-        os.kill(os.getpid(), interrupted.number)
+        _end_by(interrupted.number)
         raise
     finally:
+        sys.unraisablehook = sys.__unraisablehook__
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+def _end_by(number: int) -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
+
+
+def _unraisable(ignored: "sys.UnraisableHookArgs") -> None:
+    """End this process if the signal came in a callback, as of a weak reference, out of which nothing is raised."""
+    if isinstance(ignored.exc_value, _InterruptedError):
+        _end_by(ignored.exc_value.number)
+    sys.__unraisablehook__(ignored)
+
+
+@contextmanager
+def threads(most: int) -> Iterator[ThreadPoolExecutor]:
+    """Yield at most so many threads. Nobody waits for them if a signal of `unwinding` comes."""
+    pool = ThreadPoolExecutor(most)
+    try:
+        yield pool
+    except BaseException as error:
+        pool.shutdown(wait=isinstance(error, Exception), cancel_futures=True)
+        raise
+    pool.shutdown()
 
 
 @contextmanager

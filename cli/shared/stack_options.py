@@ -7,7 +7,8 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from base.errors import ConfigError, Fault
+from base.backend import without_login
+from base.errors import ConfigError, Fault, word
 from cli.shared.command_line import PROGRAM, stack_file
 from cli.shared.interrupts import child
 from cluster.files import read_text
@@ -86,6 +87,8 @@ def backend_url() -> str:
 def run_pulumi(*words: str, given: str = "", folder: Path = Path()) -> subprocess.CompletedProcess[str]:
     """Run Pulumi with a text on standard input, and return its exit code and what it prints, which may be secret.
 
+    Its errors, and all that a run prints that fails, have no login of the backend.
+
     Args:
         words: Its arguments.
         given: The text.
@@ -96,9 +99,10 @@ def run_pulumi(*words: str, given: str = "", folder: Path = Path()) -> subproces
     """
     command = shutil.which("pulumi")
     if command is None:
-        fix = f"run `make -C {PROGRAM} setup`, then `. {PROGRAM}/.venv/bin/activate`"
+        fix = f"run `make -C {word(PROGRAM)} setup`, then `. {word(PROGRAM)}/.venv/bin/activate`"
         raise ConfigError(Fault("", "pulumi is not in PATH", fix))
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     with child([command, *words, "--non-interactive"], **pipes, cwd=folder) as started:
         printed, errors = started.communicate(given)
-    return subprocess.CompletedProcess(started.args, started.returncode, printed, errors)
+    printed = without_login(printed) if started.returncode else printed
+    return subprocess.CompletedProcess(started.args, started.returncode, printed, without_login(errors))

@@ -1,10 +1,10 @@
 """Finds the options of a new stack: each with its value, or with what is left to do."""
 
 from collections.abc import Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from base.errors import HypervisorError
+from base.errors import HypervisorError, word
+from cli.shared.interrupts import threads
 from cli.start.new_stack import Option
 from cli.start.openshift_install import NAME, OVERRIDE, STREAM_NAMES, Image, Release, print_stream
 from cli.start.site_facts import SiteFacts
@@ -66,10 +66,10 @@ def discover_options(intent: Intent, site: SiteFacts, stack: NewStack) -> Iterat
     yield from _addresses(intent, site)
     yield from _base_volume(intent, site, stack, release)
     for server in intent.servers:
-        command = f"okd-baremetal bmc consent {stack.name} --write"
+        command = f"okd-baremetal bmc consent {word(stack.name)} --write"
         yield Option(("consent", server.name), stack.consents.get(server.name), "<UUID or serial>", command=command)
     for name in ("bootstrap", "master", "worker"):
-        yield Option(("payload", name), wanted="<sha256>", command=f"okd-baremetal payload {stack.name}")
+        yield Option(("payload", name), wanted="<sha256>", command=f"okd-baremetal payload {word(stack.name)}")
     image, tool = release.image or None, f"${OVERRIDE}" if release.is_overridden else f"{NAME} version"
     yield Option(("images", "release"), image, "<name>@sha256:<digest>", f"of `{tool}`" if image else "", tool)
     yield _media_address(intent, site)
@@ -86,8 +86,8 @@ def _addresses(intent: Intent, site: SiteFacts) -> Iterator[Option]:
     everyone: list[Server | BootstrapHost] = [*intent.servers, intent.bootstrap]
     machines = [machine for machine in everyone if option_of(machine) in lacking]
     hosts = ["bootstrap" if machine is intent.bootstrap else machine.name for machine in machines]
-    with ThreadPoolExecutor(WORKERS) as threads:
-        answers = threads.map(lambda host: _in_dns(site, host, intent.domain), hosts)
+    with threads(WORKERS) as pool:
+        answers = pool.map(lambda host: _in_dns(site, host, intent.domain), hosts)
     known = [
         DnsAnswer(machine, lacking[option_of(machine)], *answer)
         for machine, answer in zip(machines, answers, strict=True)
@@ -166,10 +166,10 @@ def _download(image: Image) -> str:
     """Return the commands that put a base volume into the pool, and name it and its digest."""
     unpack = "xz -dc" if image.url.endswith(".xz") else "gzip -dc"
     steps = (
-        f"curl -fL {image.url} | {unpack} >{IMAGES}/{_volume(image)}",
+        f"curl -fL {word(image.url)} | {unpack} >{IMAGES}/{word(_volume(image))}",
         f"virsh pool-refresh {POOL}",
-        f"pulumi config set --path bootstrap.base_volume {_volume(image)}",
-        f"pulumi config set --path bootstrap.base_sha256 {image.sha256}",
+        f"pulumi config set --path bootstrap.base_volume {word(_volume(image))}",
+        f"pulumi config set --path bootstrap.base_sha256 {word(image.sha256)}",
     )
     return " && ".join(steps)
 

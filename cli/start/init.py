@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, quoted, word
 from base.files import PRIVATE, write_private
 from base.yaml_text import parse_yaml
 from cli.bmc import consents_of
@@ -71,12 +71,12 @@ def init(options: argparse.Namespace) -> int:
     _write(file, stack_text(text, discovered), PUBLIC)
     print("\nLeft to do:")
     if parse_yaml(text).keys() == {"config"}:  # Pulumi adds a key of its own
-        print(f"the stack in Pulumi's state: pulumi stack init {stack}")
+        print(f"the stack in Pulumi's state: pulumi stack init {word(stack)}")
     for line in (*_secrets(checked.config, present), *left_to_do(discovered)):
         print(line)
     if [*plain_secrets_of_config(checked.config, stack)]:
-        print(f"before you commit, the secrets: okd-baremetal move-secrets {stack}")
-    print(NEXT.format(file=install_config(stack), stack=stack))
+        print(f"before you commit, the secrets: okd-baremetal move-secrets {word(stack)}")
+    print(NEXT.format(file=word(install_config(stack)), stack=word(stack)))
     return EXIT_OK
 
 
@@ -95,7 +95,7 @@ def _secrets(config: InstallConfig, present: Mapping[str, Any]) -> Iterator[str]
         options = [Option((LOGINS, host.name, key)) for key, text in login.items() if not text]
         for option in lacking(options, present):
             secret, value = ("--secret ", "") if option.path[-1] == "password" else ("", " <name>")
-            yield f"{option.name}: pulumi config set {secret}--path '{option.name}'{value}"
+            yield f"{option.name}: pulumi config set {secret}--path {quoted(option.name)}{value}"
 
 
 def _refuse_another(path: Path, text: str) -> None:

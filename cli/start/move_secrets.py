@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 from base.errors import ConfigError
-from base.files import write_private
+from base.files import read_file, write_private
 from base.shapes import Location
 from base.yaml_edit import emptied
 from cli.inspect.check import check_file
@@ -48,7 +48,7 @@ def move_secrets(options: argparse.Namespace) -> int:
             print(f"{where}: encrypted")
         else:
             print(f"{where}: unchanged")
-    ends = "\r\n" if b"\r\n" in file.read_bytes() else "\n"
+    ends = "\r\n" if b"\r\n" in read_file(file) else "\n"
     write_private(file, text.replace("\n", ends), file.stat().st_mode & 0o777)
     print(f"{file}: {'without them' if secrets else 'no secret that a stack can have'}")
     return EXIT_OK

@@ -4,7 +4,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
 from base.git import git
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, PROGRAM
@@ -54,12 +54,18 @@ def _url_of_program() -> str:
     if "origin" not in git(PROGRAM, "remote").split():
         fix = "`git remote add origin <URL>`, then push this commit there"
         raise ConfigError(Fault(str(PROGRAM), "no remote `origin`, from which others could get the program", fix))
-    return git(PROGRAM, "remote", "get-url", "origin")
+    url = git(PROGRAM, "remote", "get-url", "origin")
+    login = url.partition("://")[2].rpartition("@")[0]
+    if ":" in login or (login and url.startswith("http")):
+        what = "the URL of `origin` has a login, which the site's repository would give to all its readers"
+        fix = "`git remote set-url origin <URL without it>`; git takes the login from a credential helper"
+        raise ConfigError(Fault(str(PROGRAM), what, fix))
+    return url
 
 
 def _refuse_content(site: Path, url: str) -> None:
     """Raise a `ConfigError` if the folder has more than the program, or the program has another name there."""
-    fix = ELSEWHERE.format(url=url)
+    fix = ELSEWHERE.format(url=word(url))
     if PROGRAM.name != NAME:
         raise ConfigError(Fault(str(PROGRAM), f"the program is in a folder {NAME} of a site's repository", fix))
     if others := sorted({entry.name for entry in site.iterdir()} - {".git", NAME}):

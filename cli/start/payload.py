@@ -5,13 +5,12 @@ import sys
 from hashlib import sha256
 from pathlib import Path
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
 from base.files import PRIVATE, PRIVATE_FOLDER, write_private
 from base.masking import Secrets
 from base.yaml_text import parse_yaml
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
-from cli.shared.interrupts import unwinding
 from cli.shared.stack_options import check_settable, set_stack_option
 from cli.start.generation import Generation, manifests_in
 from cli.start.openshift_install import NAME, OVERRIDE, Version, openshift_install, version
@@ -63,9 +62,10 @@ def payload(options: argparse.Namespace) -> int:
     manifests = manifests_in(options.manifests) if options.manifests else []
     config = config_of_payload(install_config(stack), stack)
     if (tool := openshift_install()) is None:
-        removed = WITHOUT_OWNERS.format(folder=folder, manifests=" \\\n  ".join(MANIFESTS))
+        removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=" \\\n  ".join(MANIFESTS))
         between = removed if config.platform is ClusterPlatform.BAREMETAL else ""
-        print(BY_HAND.format(folder=folder, config=install_config(stack), stack=stack, without_owners=between))
+        words = {"folder": word(folder), "config": word(install_config(stack)), "stack": word(stack)}
+        print(BY_HAND.format(**words, without_owners=between))
         fix = "put it there, or run the lines above where it is"
         raise ConfigError(Fault(NAME, "not on PATH", fix))
     known = version(tool)
@@ -73,7 +73,7 @@ def payload(options: argparse.Namespace) -> int:
     _refuse_another_release(stack, known)
     check_settable(stack)
     try:
-        with unwinding(), working_folder(folder) as (work, lock):
+        with working_folder(folder) as (work, lock):
             write_private(work / "install-config.yaml", config.text)
             Generation(tool, work, lock, _secrets_of(config), install_config(stack)).run(manifests, config.platform)
             digests = _finished(work)
@@ -85,7 +85,7 @@ def payload(options: argparse.Namespace) -> int:
         raise ConfigError(fault) from None
     print(f"{folder}: {', '.join(f'{name}.ign' for name in FILES)}, pinned in {stack_file(stack)}")
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
-    print(f"complete the installation within 24 hours: {COMPLETION[config.platform].format(folder=folder)}")
+    print(f"complete the installation within 24 hours: {COMPLETION[config.platform].format(folder=word(folder))}")
     return EXIT_OK
 
 
@@ -98,7 +98,7 @@ def _refuse_pinned(stack: str) -> None:
     what = f"pins a payload{here}; a second one has other certificates, with which no machine of the first works"
     fix = (
         f"keep {folder}, or put it there from where it was generated; if no machine runs with it, "
-        f"`pulumi config rm payload --stack {stack}`, and repeat: it is moved aside"
+        f"`pulumi config rm payload --stack {word(stack)}`, and repeat: it is moved aside"
     )
     raise ConfigError(Fault(str(stack_file(stack)), what, fix))
 
@@ -123,7 +123,7 @@ def _refuse_another_release(stack: str, known: Version) -> None:
     if named and known.image and str(named).rpartition("@")[2] != known.image.rpartition("@")[2]:
         what = f"{named}, but the payload would be of {known.image}"
         unset = f"unset {OVERRIDE}" if known.is_overridden else f"put the {NAME} of that release on PATH"
-        fix = f"`pulumi config set --stack {stack} --path images.release {known.image}`, or {unset}"
+        fix = f"`pulumi config set --stack {word(stack)} --path images.release {word(known.image)}`, or {unset}"
         raise ConfigError(Fault(f"{stack_file(stack)}: images.release", what, fix))
 
 

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import NamedTuple
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, word
 from cli.inspect.check import check_file
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, stack_file
@@ -42,7 +42,7 @@ def payload_config(options: argparse.Namespace) -> int:
     """
     if sys.stdout.isatty():
         what = "standard output is a terminal, but the output holds the pull secret"
-        fix = f"run `okd-baremetal payload-config {options.file} > DIR/install-config.yaml`"
+        fix = f"run `okd-baremetal payload-config {word(options.file)} > DIR/install-config.yaml`"
         raise ConfigError(Fault("", what, fix))
     print(config_of_payload(options.file, options.stack).text, end="")
     return EXIT_OK

@@ -4,7 +4,7 @@ import platform
 import socket
 from typing import Protocol
 
-from base.errors import HypervisorError
+from base.errors import HypervisorError, word
 from cli.start.openshift_install import STREAM_NAMES, Release, release
 from cluster.values.address import Address, parse_address
 from cluster.values.architecture import Architecture
@@ -64,7 +64,7 @@ class LocalSite:
         """See `SiteFacts`."""
         known = LocalProbe(lambda _: None).hypervisor(uri, pool, None).pool
         if known is None or not known.active:
-            fix = f"virsh pool-define-as {pool} dir --target <folder>; virsh pool-start {pool}"
+            fix = f"virsh pool-define-as {word(pool)} dir --target <folder>; virsh pool-start {word(pool)}"
             raise HypervisorError(f"no active pool {pool}", where=uri, fix=fix)
         qcow2 = {name: volume for name, volume in known.volumes.items() if volume.format == "qcow2"}
         return sorted(name for name, volume in qcow2.items() if not volume.backed)

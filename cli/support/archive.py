@@ -6,14 +6,13 @@ import shutil
 import sys
 import tarfile
 import tempfile
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
+from base.errors import ConfigError, Fault, OkdBaremetalError, one_line, unexpected
 from base.files import replaced
 from base.masking import Secrets
 
@@ -59,9 +58,7 @@ class Bundle:
         except OSError as error:
             self.note(part, f"not there: {error.strerror or type(error).__name__}")
         except Exception as error:
-            # Its message may quote an input.
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            self.note(part, f"not there: {type(error).__name__} at {Path(last.filename).name}:{last.lineno}")
+            self.note(part, f"not there: {unexpected(error)}")
 
     def pack(self, out: Path) -> int:
         """Write the archive, which only its owner can read, and return the number of its files.

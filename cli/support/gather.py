@@ -6,7 +6,6 @@ import platform
 import subprocess
 import sys
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from importlib.metadata import version as version_of
@@ -14,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from assets.render import render
+from base.backend import without_login
 from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.files import read_file
 from base.log_file import FOLDER, runs_of
 from base.masking import MASK, mask_document, texts_in
 from base.yaml_text import parse_yaml, yaml_of
@@ -22,6 +23,7 @@ from cli.bmc import tree_of
 from cli.inspect.render import complete_intent
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
+from cli.shared.interrupts import threads
 from cli.shared.stack_options import pulumi, stack_options
 from cli.shared.version import version
 from cli.support.archive import Bundle
@@ -93,7 +95,7 @@ class Parts:
         auth = payload_folder(self.stack) / "auth"
         password = auth / "kubeadmin-password"
         files = (install_config(self.stack), stack_file(self.stack), auth / "kubeconfig", password)
-        texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in files if path.exists()}
+        texts = {path: read_file(path).decode(errors="replace") for path in files if path.exists()}
         bundle.secrets.learn(*texts.pop(password, "").split())
         for text in texts.values():
             # A file that is refused may be why a report is written.
@@ -165,8 +167,8 @@ class Parts:
             bundle.add(f"bmc/{host.name}.json", json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
             return ""
 
-        with ThreadPoolExecutor(min(WORKERS, len(plan.hosts))) as threads:
-            failed = {host.name: why for host, why in zip(plan.hosts, threads.map(captured, plan.hosts), strict=True)}
+        with threads(min(WORKERS, len(plan.hosts))) as pool:
+            failed = {host.name: why for host, why in zip(plan.hosts, pool.map(captured, plan.hosts), strict=True)}
         for name, why in failed.items():
             if why:
                 bundle.note(f"bmc of {name}", f"not there: {why}")
@@ -208,7 +210,7 @@ def _said(*command: str) -> str:
         return f"cannot be run ({error.strerror})"
     except subprocess.TimeoutExpired:
         return f"no answer in {TOOL_S} s"
-    return next(iter((done.stdout or done.stderr).splitlines()), "prints nothing")
+    return next(iter(without_login(done.stdout or done.stderr).splitlines()), "prints nothing")
 
 
 COMMAND = Command(gather, _add_arguments)

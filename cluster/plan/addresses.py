@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple, TypeVar
 
 from base.errors import Fault
-from cluster.options import MachineOptions, MediaAddress
+from cluster.options import MachineOptions, MediaSource
 from cluster.plan.model import BootstrapHost, Intent, PlannedHost
 from cluster.plan.node_addresses import asks_dhcp, on_machine_network
 from cluster.values.address import Address, Network, in_any
@@ -57,7 +57,7 @@ def assign_addresses(intent: Intent, options: MachineOptions, file: str) -> tupl
         balancer=_balancer(intent, options),
         runtime=options.runtime,
         images=options.images,
-        media=MediaAddress(address=options.media.address, port=options.media.port),
+        media=MediaSource(**options.media.model_dump(include=set(MediaSource.model_fields), exclude_unset=True)),
     ), faults
 
 

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field, SecretStr
 
 from base.spec import Model
 from cluster.install_config.platform import MANAGED, RootDeviceHints
-from cluster.options import BmcOptions, Images, MediaAddress, Options, Runtime, Transport
+from cluster.options import BmcOptions, Images, MediaSource, Options, Runtime, Transport
 from cluster.plan.network_config import NetworkConfig
 from cluster.values.address import Address, Network
 from cluster.values.architecture import Architecture
@@ -147,6 +147,11 @@ class PlannedHost(Machine):
         return NetworkConfig.of(self.network_config)
 
     @property
+    def holds_secret(self) -> bool:
+        """Whether its keyfiles, which its boot ISO has, hold a secret."""
+        return any(keyfile.secret for keyfile in self.keyfiles)
+
+    @property
     def boot_method(self) -> BootMethod:
         """How it gets to its boot ISO."""
         return BootMethod.of(self.bmc.url, self.boot_mode)
@@ -212,7 +217,7 @@ class Intent(Planned):
     """The values that the payload must have been made from; see `payload_values`. A proxy's may hold a login."""
     runtime: Runtime
     images: Images
-    media: MediaAddress
+    media: MediaSource
     ntp_servers: tuple[str, ...]
     """Addresses and names of the time servers of all machines. Empty: the machines keep those of their image."""
     libvirt_uri: str

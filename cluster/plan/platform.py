@@ -1,4 +1,4 @@
-"""What this release cannot install on a cluster of platform baremetal (docs/adr/0057)."""
+"""What this release cannot install on a cluster of platform baremetal (docs/adr/0060)."""
 
 from collections.abc import Iterator
 

@@ -102,12 +102,20 @@ def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
 
 
 def secrets_over_http(intent: Intent) -> Iterator[Fault]:
-    """Yield the hosts whose `networkConfig` holds a secret that they would fetch over plain HTTP."""
+    """Yield the hosts whose `networkConfig` holds a secret that would go over plain HTTP, and none of them may.
+
+    The BMC of another host fetches it over TLS; one that cannot do so refuses the ISO when the host is installed.
+    """
     for index, host in enumerate(intent.hosts):
-        if host.role and host.fetches_installer and any(keyfile.secret for keyfile in host.keyfiles):
-            what = "holds a secret, and a host that boots from the network would get it over plain HTTP"
-            fix = f"set bmc.address to {host.bmc.url.instead}, or remove the secret"
-            yield Fault(f"{BARE}.hosts[{index}].networkConfig", what, fix)
+        in_the_clear = host.fetches_installer or intent.media.url.startswith("http:")
+        if not (host.role and host.holds_secret and in_the_clear) or intent.media.may_go_in_the_clear(host.name):
+            continue
+        what, fix = "media.url would send it over plain HTTP", "have media.url begin with https"
+        if host.fetches_installer:
+            what = "a host that boots from the network would get it over plain HTTP"
+            fix = f"set bmc.address to {host.bmc.url.instead}"
+        fix += f", remove the secret, or set media.plain_http.{host.name} to true, which sends it in the clear"
+        yield Fault(f"{BARE}.hosts[{index}].networkConfig", f"holds a secret, and {what}", fix)
 
 
 def plain_secrets(options: Options, plain: Container[str]) -> Iterator[Fault]:
@@ -291,8 +299,9 @@ def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
             fix = "name the serial or system UUID of the one machine whose disk may be wiped"
             yield Fault(f"consent.{server.name}", "missing", fix)
     names = [host.name for host in intent.hosts]
-    for option in ("consent", "bmc_credentials", "bmc_trust", "reinstall"):
-        for name in getattr(options, option):
+    named = {option: getattr(options, option) for option in ("consent", "bmc_credentials", "bmc_trust", "reinstall")}
+    for option, lines in {**named, "media.plain_http": options.media.plain_http}.items():
+        for name in lines:
             if name not in names:
                 yield Fault(f"{option}.{name}", "no such host", "remove it, or write the name of a host")
 

@@ -47,7 +47,7 @@ FOREIGN = {*PXE_ONLY, *REMOVED, *(f"{family}+{transport}" for family in REMOVED 
 INSTEAD = "redfish-virtualmedia, idrac-virtualmedia for Dell, or ilo5-virtualmedia for HPE"
 
 _URL = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(//)?([^/?#]*)([^?#]*)(.*)")
-_AUTHORITY = re.compile(r"(?:\[([^\]]*:[^\]]*)\]|([^:\[\]]*))(?::([0-9]*))?")
+_AUTHORITY = re.compile(r"(?:\[([^\]:]*+:[^\]]*+)\]|([^:\[\]]*))(?::([0-9]*))?")
 _LABEL = "[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _NAME = re.compile(rf"(?![0-9.]+\Z){_LABEL}(?:\.{_LABEL})*\.?")
 

@@ -5,7 +5,7 @@ import ssl
 from base64 import b64decode
 from typing import NamedTuple
 
-_LINE = re.compile(r"([^\n]*?)[ \t]*(?:\r?\n|\Z)")
+_LINE = re.compile(r"((?:[^\n \t\r]++|[ \t]++(?!\r?\n|\Z)|\r(?!\n))*+)[ \t]*+(?:\r?\n|\Z)")
 
 
 class _Block(NamedTuple):

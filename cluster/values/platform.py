@@ -4,7 +4,7 @@ from enum import StrEnum
 
 
 class ClusterPlatform(StrEnum):
-    """The platform in the payload. It can never be changed (ADR 57)."""
+    """The platform in the payload. It can never be changed (ADR 60)."""
 
     NONE = "none"
     """This program brings keepalived, haproxy and CoreDNS."""

@@ -12,14 +12,18 @@ from temporalio.exceptions import ApplicationError
 
 from base.errors import OkdBaremetalError
 from fleet.messages import Activity, Checked, Done, Preview, Step
-from fleet.site.checkout import Clone, UnreachableError
+from fleet.site.checkout import UnreachableError
+from fleet.site.orders import Orders, refuse_malformed
+from fleet.site.record import UnapprovedError
 from fleet.site.updates import ChangedError, EngineError, Update
-from fleet.workflows import CHANGED
+from fleet.workflows import CHANGED, UNAPPROVED
 
 BEAT_S = 5
 """A sixth of the heartbeat timeout, after which the server gives an attempt up."""
 ATTEMPTS = 8
 """Attempts at what may recover, as a backend that is away: four minutes, by the policy's pauses."""
+KINDS: dict[type[OkdBaremetalError], str] = {ChangedError: CHANGED, UnapprovedError: UNAPPROVED}
+"""Types of failures after which the workflow asks for another approval."""
 
 Result = TypeVar("Result", Checked, Preview, Done)
 
@@ -37,12 +41,12 @@ class Site:
     """What a site's worker can do.
 
     Args:
-        clone: The site's.
+        orders: Those that it carries out.
     """
 
-    clone: Clone
-    _jobs: dict[tuple[str, str], _Job] = field(default_factory=dict)
-    """By run of the workflow and number of the activity: those of all attempts of one activity."""
+    orders: Orders
+    _jobs: dict[tuple[str, Step], _Job] = field(default_factory=dict)
+    """By number of the activity, and step with its run: those of all attempts of one activity."""
 
     @activity.defn(name=Activity.CHECK)
     async def check(self, step: Step) -> Checked:
@@ -66,10 +70,19 @@ class Site:
         because the link was cut, the work goes on, and the next attempt finds it.
         """
         info = activity.info()
-        run = info.workflow_run_id or ""
-        key = run, info.activity_id
+        try:
+            refuse_malformed(step, info.activity_type, info.workflow_run_id or "")
+            return await self._finished((info.activity_id, step), work)
+        except OkdBaremetalError as error:
+            raise failure_of(error, info.attempt) from None
+        except Exception as error:
+            last = traceback.extract_tb(error.__traceback__)[-1]
+            what = f"internal error: {type(error).__name__}: {Path(last.filename).name}:{last.lineno}"
+            raise ApplicationError(what, non_retryable=True) from None
+
+    async def _finished(self, key: tuple[str, Step], work: Callable[[Update], Result]) -> Result:
         if key not in self._jobs:
-            update = Update(self.clone, step, run)
+            update = Update(self.orders, key[1])
             self._jobs[key] = _Job(update, asyncio.ensure_future(asyncio.to_thread(work, update)))
         job = self._jobs[key]
         is_cancelled = await _waited(job)
@@ -77,14 +90,7 @@ class Site:
         if is_cancelled:
             job.future.exception()
             raise asyncio.CancelledError
-        try:
-            result: Result = job.future.result()
-        except OkdBaremetalError as error:
-            raise failure_of(error, info.attempt) from None
-        except Exception as error:
-            last = traceback.extract_tb(error.__traceback__)[-1]
-            what = f"internal error: {type(error).__name__}: {Path(last.filename).name}:{last.lineno}"
-            raise ApplicationError(what, non_retryable=True) from None
+        result: Result = job.future.result()
         return result
 
 
@@ -107,5 +113,5 @@ async def _waited(job: _Job) -> bool:
 def failure_of(error: OkdBaremetalError, attempt: int) -> ApplicationError:
     """Return how the server learns of an error: to try again, or to wait for a person."""
     may_recover = isinstance(error, EngineError | UnreachableError) and attempt < ATTEMPTS
-    kind = CHANGED if isinstance(error, ChangedError) else type(error).__name__
+    kind = KINDS.get(type(error), type(error).__name__)
     return ApplicationError(str(error), type=kind, non_retryable=not may_recover)

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
-from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.errors import ConfigError, Fault, OkdBaremetalError, word
 from base.git import git, reason_of, run_git
+from fleet.plan import Fleet, parsed
 
 FOLDER = ".fleet"
 """Below the clone's root, and ignored by git: a folder and a lock per cluster."""
@@ -12,6 +14,11 @@ PROGRAM = "okd-baremetal"
 """The submodule of a repository that `new-site` made (ADR 39)."""
 SUBMODULE = "160000"
 """Git's mode of one in a tree."""
+REMOTE = "origin"
+MAIN = f"refs/remotes/{REMOTE}/HEAD"
+"""The main branch of the remote, as `git clone` records it."""
+_fetching = Lock()
+"""Two fetches into one clone would contend for git's own locks."""
 
 
 class UnreachableError(OkdBaremetalError):
@@ -36,6 +43,43 @@ class Clone:
         """Return the path of the note of a cluster's latest update."""
         return self._folder / f"{cluster}.json"
 
+    @property
+    def record(self) -> Path:
+        """The path of the record of all updates."""
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        return self._folder / "updates.jsonl"
+
+    def fetch(self) -> None:
+        """Fetch the main branch, and all others.
+
+        Raises:
+            ConfigError: The clone does not know the main branch of its remote.
+            UnreachableError: The remote does not answer.
+        """
+        with _fetching:
+            fetched = run_git(self.root, "fetch", "--quiet", REMOTE)
+        if fetched.returncode:
+            raise UnreachableError(f"git fetch failed: {reason_of(fetched)}")
+        if run_git(self.root, "rev-parse", "--verify", "--quiet", MAIN).returncode:
+            fix = f"at the site, run `git -C {word(self.root)} remote set-head {REMOTE} --auto`"
+            raise ConfigError(Fault(str(self.root), f"does not know the main branch of {REMOTE}", fix))
+
+    def is_on_main(self, commit: str) -> bool:
+        """Return whether the main branch, as last fetched, has a commit."""
+        return run_git(self.root, "merge-base", "--is-ancestor", commit, MAIN).returncode == 0
+
+    def fleet(self) -> Fleet:
+        """Return `fleet.yaml` of the main branch, as last fetched.
+
+        Raises:
+            ConfigError: It has none, or one with faults.
+        """
+        return parsed(git(self.root, "show", f"{MAIN}:fleet.yaml"), "fleet.yaml of the main branch")
+
+    def write_plan(self, cluster: str) -> Path:
+        """Return the path of the write plan of a cluster's latest update that was approved."""
+        return self._folder / f"{cluster}.plan"
+
     def checkout(self, cluster: str, commit: str) -> Path:
         """Return a cluster's folder, with the commit and what only the site has: program, payload.
 
@@ -43,9 +87,7 @@ class Clone:
 
         Raises:
             ConfigError: The commit does not exist, or pins another release of the program than the site has.
-            UnreachableError: The commit is not here, and the remote does not answer.
         """
-        self._fetch(commit)
         self._refuse_other_program(commit)
         folder = self._folder / cluster
         if folder.exists():
@@ -60,17 +102,6 @@ class Clone:
     @property
     def _folder(self) -> Path:
         return self.root / FOLDER
-
-    def _fetch(self, commit: str) -> None:
-        known = ("cat-file", "-e", f"{commit}^{{commit}}")
-        if run_git(self.root, *known).returncode == 0:
-            return
-        fetched = run_git(self.root, "fetch", "--quiet", "--all")
-        if fetched.returncode:
-            raise UnreachableError(f"commit {commit} is not here, and git fetch failed: {reason_of(fetched)}")
-        if run_git(self.root, *known).returncode:
-            fix = "push it, then `okd-baremetal fleet retry`"
-            raise ConfigError(Fault(f"commit {commit}", "the remote of the site's clone has none", fix))
 
     def _refuse_other_program(self, commit: str) -> None:
         listed = git(self.root, "ls-tree", "--format=%(objectmode) %(objectname)", commit, PROGRAM)

@@ -10,6 +10,8 @@ from threading import Lock, Thread
 from pulumi.automation import CommandResult, OnOutput, PulumiCommand
 from pulumi.automation.errors import create_command_error
 
+from base.backend import without_login
+
 BUSY = 75
 """Exit code of a command that finds a process of an earlier one alive: EX_TEMPFAIL of sysexits.h."""
 
@@ -48,7 +50,7 @@ class GuardedPulumi(PulumiCommand):
         on_output: OnOutput | None = None,
         on_error: OnOutput | None = None,
     ) -> CommandResult:
-        """Run a command.
+        """Run a command. Its errors, and all that a command prints that fails, have no login of the backend.
 
         Raises:
             CommandError: It failed, or `interrupt` came before it.
@@ -60,16 +62,17 @@ class GuardedPulumi(PulumiCommand):
                 for line in getattr(running, name):
                     printed[name].append(line.rstrip())
                     if tell:
-                        tell(line.rstrip())
+                        tell(without_login(line.rstrip()))
 
             errors = Thread(target=read, args=("stderr", on_error))
             errors.start()
             read("stdout", on_output)
             errors.join()
-        self.printed = "\n".join(printed["stdout"])
+        output = "\n".join(printed["stdout"])
+        self.printed = without_login(output) if running.returncode else output
         if running.returncode == BUSY:
             printed["stderr"].append("error: a process of an earlier command on the stack is alive")
-        done = CommandResult(self.printed, "\n".join(printed["stderr"]), running.returncode)
+        done = CommandResult(self.printed, without_login("\n".join(printed["stderr"])), running.returncode)
         if done.code:
             raise create_command_error(done)
         return done

@@ -23,15 +23,19 @@ from pulumi.automation import (
 )
 from pulumi.automation.errors import CommandError, ConcurrentUpdateError
 
-from base.errors import ConfigError, OkdBaremetalError, one_line
+from base.backend import without_login
+from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
 from base.files import write_private
+from base.write_guard import PLAN_VARIABLE
 from fleet.messages import Checked, Done, Preview, Step
-from fleet.site.checkout import Clone
 from fleet.site.guard import GuardedPulumi
+from fleet.site.orders import Orders
+from fleet.site.record import record_start
 from fleet.workflows import PHASES
 from providers.vip_handoff.resource import VipHandoff
 from review import preview as previews
 from review.verdict import verdict
+from review.write_plan import WritePlan
 
 LOCKED_BY = re.compile(r"created by \S+@(?P<host>\S+) \(pid (?P<pid>\d+)\)")
 """How Pulumi's own backends name the process that has a stack's lock."""
@@ -49,7 +53,12 @@ class ChangedError(OkdBaremetalError):
 
 
 class StoppedError(OkdBaremetalError):
-    """An update failed, and only a person can fix the cause."""
+    """An update failed, and only a person can fix the cause, of which there is a line or several."""
+
+    def __init__(self, *lines: str) -> None:
+        super().__init__(lines[0])
+        self.faults = tuple(Fault("", line) for line in lines)
+        self.args = ("\n".join(map(str, self.faults)),)
 
 
 @dataclass
@@ -57,28 +66,30 @@ class Update:
     """One step of one cluster.
 
     Args:
-        clone: The site's.
+        orders: Those of the site.
         step: What is wanted.
-        run: Id of the workflow's run that wants it.
     """
 
-    clone: Clone
+    orders: Orders
     step: Step
-    run: str
     progress: str = ""
     """The latest line of progress: a resource, and what it does."""
     _errors: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.pulumi = GuardedPulumi(self.clone.lock(self.step.cluster))
+        self._clone = self.orders.clone
+        self.pulumi = GuardedPulumi(self._clone.lock(self.step.cluster))
 
     def check(self) -> Checked:
         """Check the stack's inputs, reach no machine, and return the phases that the cluster has before it.
 
         Raises:
             StoppedError: They are refused.
+            ConfigError: The order is.
             EngineError: Pulumi's backend does not answer.
+            UnreachableError: Git's remote does not.
         """
+        self.orders.check(self.step)
         cluster = self.step.cluster
         file = f"stacks/{cluster}/install-config.yaml"
         done = subprocess.run(  # noqa: S603
@@ -89,7 +100,7 @@ class Update:
             check=False,
         )
         if done.returncode:
-            raise StoppedError("\n".join(_bounded(done.stderr.splitlines())))
+            raise StoppedError(*_bounded(done.stderr.splitlines()))
         return Checked(list(_phases_before(self._resources())))
 
     def preview(self) -> Preview:
@@ -97,41 +108,79 @@ class Update:
 
         Raises:
             StoppedError: The program refuses its inputs.
+            ConfigError: The site refuses the order.
             EngineError: Pulumi failed otherwise.
+            UnreachableError: Git's remote does not answer.
         """
-        return self._previewed(self._stack())
+        self.orders.check(self.step)
+        found = self._previewed(self._stack())
+        return Preview(WritePlan.of(found).digest, [sentence.text for sentence in verdict(found)])
 
-    def _previewed(self, stack: Stack) -> Preview:
+    def _previewed(self, stack: Stack) -> previews.Preview:
         try:
             printed = self.pulumi.run(["preview", "--json"], stack.workspace.work_dir, {}).stdout
         except CommandError as error:
             printed = self.pulumi.printed
             if not previews.failures(printed):
                 raise EngineError(_last_line(error)) from None
-        return _preview_of(printed)
+        try:
+            return previews.read_preview(printed, "pulumi preview")
+        except ConfigError as error:
+            raise StoppedError(str(error)) from None
 
     def up(self) -> Done:
         """Do what was approved, or go on with it after a worker's death.
 
         Raises:
-            ChangedError: It would do something else.
+            ChangedError: It would do something else than was approved.
+            UnapprovedError: No approval counts.
             StoppedError: A resource failed.
+            ConfigError: The site refuses the order.
             EngineError: Pulumi failed otherwise.
+            UnreachableError: Git's remote does not answer.
         """
-        note = _Note(self.clone.note(self.step.cluster), {"run": self.run, **asdict(self.step)})
+        note = _Note(self._clone.note(self.step.cluster), asdict(self.step))
         if done := note.done:
             return done
-        stack = self._stack()
-        if self.step.digest and not note.is_begun:
-            now = self._previewed(stack).digest
-            if now != self.step.digest:
-                raise ChangedError(f"the preview is {now} now, and {self.step.digest} was approved")
+        stack = self._begun() if note.is_begun else self._approved()
         began = time.monotonic()
         note.write()
         changes, resumed = self._up(stack)
         done = Done(changes, round(time.monotonic() - began, 1), resumed)
         note.write(done)
         return done
+
+    def _begun(self) -> Stack:
+        """Return the stack of an update that goes on after a worker's death."""
+        stack = self._stack()
+        if self.step.digest:
+            self._bind(stack, is_begun=True)
+        return stack
+
+    def _approved(self) -> Stack:
+        """Return the stack if its update may begin, and record that it does."""
+        fleet = self.orders.check(self.step)
+        approver = self.orders.approver_of(self.step, fleet)
+        stack = self._stack()
+        if self.step.digest:
+            self._bind(stack, is_begun=False)
+        record_start(self._clone.record, self.step, approver, fleet.approvers.get(approver, ""))
+        return stack
+
+    def _bind(self, stack: Stack, *, is_begun: bool) -> None:
+        """Let `up` make the writes that were approved, and no other: also where it goes on after a worker's death.
+
+        Raises:
+            ChangedError: Its preview is not what was approved.
+        """
+        file = self._clone.write_plan(self.step.cluster)
+        begun_with = WritePlan(file.read_text(errors="replace")) if is_begun and file.exists() else None
+        if begun_with is None or begun_with.digest != self.step.digest:
+            plan = WritePlan.of(self._previewed(stack))
+            if plan.digest != self.step.digest:
+                raise ChangedError(f"the preview is {plan.digest} now, and {self.step.digest} was approved")
+            write_private(file, plan.text)
+        stack.workspace.env_vars = {PLAN_VARIABLE: str(file.absolute())}
 
     def _resources(self) -> list[dict[str, Any]]:
         with _engine_errors():
@@ -150,7 +199,7 @@ class Update:
 
     @cached_property
     def _folder(self) -> Path:
-        return self.clone.checkout(self.step.cluster, self.step.commit)
+        return self._clone.checkout(self.step.cluster, self.step.commit)
 
     def _up(self, stack: Stack) -> tuple[dict[str, int], bool]:
         """Run `up`, and return the number of resources by operation, and whether a dead run's lock was in the way."""
@@ -173,7 +222,7 @@ class Update:
             raise
         except CommandError as error:
             if self._errors:
-                raise StoppedError("\n".join(_bounded(self._errors))) from None
+                raise StoppedError(*_bounded(self._errors)) from None
             raise EngineError(_last_line(error)) from None
         return {OpType(operation).value: count for operation, count in (done.summary.resource_changes or {}).items()}
 
@@ -197,10 +246,10 @@ class _Note:
 
     Args:
         file: Of the cluster.
-        key: Names run and step; a note of another one does not count.
+        key: The step with its run; a note of another one does not count.
     """
 
-    def __init__(self, file: Path, key: dict[str, str]) -> None:
+    def __init__(self, file: Path, key: dict[str, Any]) -> None:
         self._file, self._key = file, key
         note = json.loads(file.read_text()) if file.exists() else {}
         self.is_begun = note.get("key") == key
@@ -222,14 +271,6 @@ def _phases_before(resources: list[dict[str, Any]]) -> tuple[str, ...]:
     return PHASES[-1:] if PHASES[-1] in reached else PHASES
 
 
-def _preview_of(printed: str) -> Preview:
-    try:
-        preview = previews.read_preview(printed, "pulumi preview")
-    except ConfigError as error:
-        raise StoppedError(str(error)) from None
-    return Preview(preview.digest, [sentence.text for sentence in verdict(preview)])
-
-
 @contextmanager
 def _engine_errors() -> Iterator[None]:
     """Raise a failure of Pulumi as `EngineError`."""
@@ -240,13 +281,13 @@ def _engine_errors() -> Iterator[None]:
 
 
 def _plain(text: str) -> str:
-    """Return a message of the engine without its colours, as one line."""
-    return one_line(re.sub("<{%[^%]*%}>", "", text).strip())
+    """Return a message of the engine without its colours and without the backend's login, as one line."""
+    return one_line(without_login(re.sub("<{%[^%]*%}>", "", text).strip()))
 
 
 def _bounded(lines: list[str]) -> list[str]:
     more = len(lines) - ERROR_LINES
-    return [one_line(line) for line in lines[:ERROR_LINES]] + ([f"and {more} more lines"] if more > 0 else [])
+    return lines[:ERROR_LINES] + ([f"and {more} more lines"] if more > 0 else [])
 
 
 def _last_line(error: CommandError) -> str:

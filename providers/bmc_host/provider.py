@@ -14,6 +14,7 @@ from base.errors import (
     BusyError,
     ConfigError,
     Fault,
+    word,
 )
 from base.progress import Progress
 from cluster.values.bmc_url import BmcUrlError, parse_redfish_url
@@ -109,7 +110,7 @@ def _undeletable(error: BmcError, urn: str) -> BmcError:
     kind = BmcTimeoutError if isinstance(error, BmcTransientError) else type(error)
     # The host may be gone from the install-config: a fix that names another consent would not help.
     own = "" if isinstance(error, BmcIdentityError) else error.fault.fix
-    gone = f"if its machine is gone for good, switch it off, and run `pulumi state delete '{urn}'`"
+    gone = f"if its machine is gone for good, switch it off, and run `pulumi state delete {word(urn)}`"
     fix = f"{own or 'check its address, network and power, and run this command again'}; {gone}"
     return kind(error.fault.what, where=error.fault.where, fix=fix)
 

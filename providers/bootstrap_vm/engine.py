@@ -4,8 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from base.clock import Clock
-from base.errors import Fault, HypervisorError
+from base.errors import Fault, HypervisorError, word
 from base.progress import Progress, Report
+from base.shown import few
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from wires.libvirt.hypervisor import Card, Domain, DomainSpec, Hypervisor
 from wires.libvirt.shutdown import stop
@@ -91,7 +92,7 @@ class BootstrapVmEngine:
             raise HypervisorError(what, where=vm.name, fix=fix)
         if domain:
             self._end(vm)
-        for volume in (_disk(vm), _ignition(vm)):
+        for volume in vm.volumes:
             self.hypervisor.delete_volume(vm.pool, volume)
         self.report(Progress("removed, with its volumes"))
 
@@ -103,7 +104,7 @@ class BootstrapVmEngine:
         domain = self.hypervisor.find(vm.name)
         if domain and domain.owner != vm.owner:
             what = f"a domain of this name belongs to {domain.owner or 'somebody else'}, wanted {vm.owner}"
-            commands = f"`virsh destroy {vm.name}; virsh undefine {vm.name}`"
+            commands = f"`virsh destroy {word(vm.name)}; virsh undefine {word(vm.name)}`"
             fix = f"give one of the two clusters another metadata.name; if that one is no more, {commands}"
             raise HypervisorError(what, where=vm.name, fix=fix)
         return domain
@@ -121,20 +122,20 @@ class BootstrapVmEngine:
                 where = f"base volume {vm.base_volume} of pool {vm.pool}"
                 fix = "correct bootstrap.base_sha256, or name another volume in bootstrap.base_volume"
                 if vm.pool_path is not None:
-                    fix = f"`pulumi up --replace '**::{vm.base_volume}'`, which uploads it again"
+                    fix = f"`pulumi up --replace {word(f'**::{vm.base_volume}')}`, which uploads it again"
                 raise HypervisorError(f"sha256 is {digest}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path
 
     def _refuse_foreign_vip(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
         if others := network.vip_macs() - {vm.mac}:
-            what = f"already answered by {', '.join(sorted(others))}, wanted only the bootstrap VM {vm.mac}"
+            what = f"already answered by {', '.join(few(others))}, wanted only the bootstrap VM {vm.mac}"
             fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
             raise HypervisorError(what, where=f"{vm.claim} {network.vip}", fix=fix)
 
     def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:
         self.report(Progress("making its volumes"))
-        disk = self.hypervisor.make_overlay(vm.pool, _disk(vm), base=base, size_gib=vm.disk_gib)
-        ignition = self.hypervisor.make_private(vm.pool, _ignition(vm), config)
+        disk = self.hypervisor.make_overlay(vm.pool, vm.disk_volume, base=base, size_gib=vm.disk_gib)
+        ignition = self.hypervisor.make_private(vm.pool, vm.ignition_volume, config)
         self.hypervisor.define(
             DomainSpec(
                 name=vm.name,
@@ -155,11 +156,3 @@ class BootstrapVmEngine:
 def _cards(vm: BootstrapVmSpec) -> tuple[Card, ...]:
     first, second = Card(vm.mac, vm.bridge, vm.network), vm.provisioning
     return (first, Card(second.mac, second.bridge, second.network)) if second else (first,)
-
-
-def _disk(vm: BootstrapVmSpec) -> str:
-    return f"{vm.name}.qcow2"
-
-
-def _ignition(vm: BootstrapVmSpec) -> str:
-    return f"{vm.name}.ign"

@@ -113,6 +113,21 @@ class BootstrapVmSpec(Spec):
         )
 
     @property
+    def disk_volume(self) -> str:
+        """Name of the volume with its disk."""
+        return f"{self.name}.qcow2"
+
+    @property
+    def ignition_volume(self) -> str:
+        """Name of the volume with its Ignition config."""
+        return f"{self.name}.ign"
+
+    @property
+    def volumes(self) -> tuple[str, ...]:
+        """Names of its own volumes."""
+        return self.disk_volume, self.ignition_volume
+
+    @property
     def claim(self) -> str:
         """What `vip` is, for messages."""
         return "address of the bootstrap VM" if self.balancer is Balancer.SITE else "API VIP"

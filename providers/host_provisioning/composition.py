@@ -95,6 +95,7 @@ def recipe_of(spec: HostProvisioningSpec) -> Recipe:
         },
         on_provisioning=spec.boot_macs.keys(),
         boot_server=spec.boot_server,
+        over_tls=frozenset(spec.over_tls),
     )
 
 

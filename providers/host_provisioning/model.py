@@ -63,6 +63,8 @@ class HostProvisioningSpec(Spec):
     media_port: Annotated[int, INTO_ISO]
     media_url: Annotated[str, INTO_ISO] = ""
     """URL of a folder on a web server that has the boot ISOs; replaces address and port."""
+    over_tls: tuple[str, ...] = ()
+    """The hosts whose BMCs fetch their ISOs from this machine over TLS."""
     boot_macs: Annotated[dict[str, str], INTO_ISO] = {}
     """By host that boots from the network: the MAC of the card that it boots from."""
     boot_server: Annotated[str, INTO_ISO] = ""
@@ -115,6 +117,12 @@ class HostProvisioningSpec(Spec):
             media_address=str(options.media.address or ""),
             media_port=options.media.port,
             media_url=options.media.url,
+            over_tls=tuple(
+                server.name
+                for server in servers
+                if not server.fetches_installer
+                and options.media.goes_over_tls(server.name, has_secret=server.holds_secret)
+            ),
             boot_macs=boot_macs,
             boot_server=boot_server(plan, role) if boot_macs else "",
             base_iso_sha256=base_iso.sha256,

@@ -175,11 +175,11 @@ def not_installed(
     A failed update leaves no record, so the next one would repeat every reinstallation. The message therefore names
     the hosts that are reinstalled already.
     """
-    lines = "".join(f"\n  {name}: {error}" for name, error in failed.items())
+    lines = [line for name, error in failed.items() for line in f"{name}: {error}".splitlines()]
     count = f"{len(failed)} of {len(spec.hosts)} {spec.role.value} hosts"
-    what = f"{count} were not installed:{lines}\nAll others run"
+    what = f"{count} were not installed:"
     fix = "do what each line says, then run `pulumi up` again, which retries those hosts"
     if reinstalled:
         names = ", ".join(sorted(reinstalled))
         fix += f". Before that, remove from `reinstall` the hosts that are reinstalled already: {names}"
-    return ProvisioningError(what, fix=fix)
+    return ProvisioningError(what, fix=fix, details=[*lines, "All others run"])

@@ -9,6 +9,7 @@ from ipaddress import ip_address
 
 from assets.contract import API_PORT, CONFIG_PORT
 from base.errors import Fault, OwnAddressError, SegmentError
+from base.shown import MOST, few
 from cluster.options import Phase, Severity
 from cluster.values.balancer import Balancer
 from cluster.values.platform import ClusterPlatform
@@ -62,7 +63,7 @@ def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkPr
         yield NotProbed(f"{what}: {error}")
         return
     if strangers:
-        machines = " and ".join(map(described, sorted(strangers)))
+        machines = " and ".join(few(map(described, strangers)))
         yield _finding(
             spec.severity.vip,
             what,
@@ -93,7 +94,7 @@ def _router_ids(spec: NetworkPreflightSpec, claims: Sequence[VipClaim], probe: N
         adverts = probe.adverts([vip for claim in claims for vip in claim.vips])
         taken = {advert.router_id for advert in adverts} | {claim.router_id for claim in claims}
         for claim in claims:
-            for advert in _foreign(claim, adverts, probe):
+            for advert in _foreign(claim, adverts, probe)[:MOST]:
                 where = f"VRID {claim.router_id} of the {claim.what}"
                 yield _finding(spec.severity.vrid, where, _clash(advert), _fix_of(spec, claim, taken))
     except SegmentError as error:
@@ -117,7 +118,7 @@ def _foreign(claim: VipClaim, adverts: Collection[Advert], probe: NetworkProbe) 
 
 
 def _clash(advert: Advert) -> str:
-    vips = ", ".join(advert.vips) or "no address"
+    vips = ", ".join(few(advert.vips)) or "no address"
     return (
         f"advertised by {advert.source}, {described(advert.mac)}, for "
         f"{vips}, with priority {advert.priority} by VRRP version {advert.version}"
@@ -142,7 +143,7 @@ def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
         yield NotProbed(f"{where}: {error}")
         return
     if managed:
-        for offer in sorted(offers):
+        for offer in sorted(offers)[:MOST]:
             what = f"answered by {offer.server}, {described(offer.mac)}, wanted only this cluster's own server"
             fix = "write provisioningNetwork: Unmanaged if it is the site's; else remove it from this network"
             yield _finding(spec.severity.dhcp, where, what, fix)
@@ -163,7 +164,7 @@ def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]
             version = ip_address(vip).version
             try:
                 addresses = probe.resolve(f"{name}.{spec.domain}", version)
-                answer = ", ".join(sorted(addresses)) or "nothing"
+                answer = ", ".join(few(addresses)) or "nothing"
             except OSError as error:
                 addresses, answer = frozenset[str](), str(error.strerror)
             if addresses != {vip}:

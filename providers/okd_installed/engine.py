@@ -164,7 +164,7 @@ class OkdInstalledEngine:
         unready = self._unready()
         head = (self._lacks or f"the operators were not steady for {STEADY_S:g} s").partition("; ")[0]
         count = f"; {len(unready)} of {len(self._operators)} operators are not ready" if unready else ""
-        lines = "".join(f"\n  {name}: {why}" for name, why in unready.items())
-        what = f"{head}, after {deadline_s:g} s{count}{lines}"
+        what = f"{head}, after {deadline_s:g} s{count}"
+        details = [f"{name}: {why}" for name, why in unready.items()]
         ask = "oc get clusteroperators" if unready or not self._lacks else "oc describe clusterversion version"
-        return IncompleteError(what, where="OKD", fix=f"see `{ask}`, then run `pulumi up` again")
+        return IncompleteError(what, where="OKD", fix=f"see `{ask}`, then run `pulumi up` again", details=details)

@@ -2,12 +2,11 @@
 
 import errno
 import re
-import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from base.errors import Fault, HypervisorError
+from base.errors import Fault, HypervisorError, word
 from boot_media.architecture import another_architecture
 from boot_media.base_image import ISO_URLS, NAMES
 from boot_media.disk_image import QCOW2
@@ -66,7 +65,7 @@ def dotted(version: tuple[int, int, int]) -> str:
 
 
 def _no_libvirt(spec: ProvisionerPreflightSpec, error: HypervisorError) -> Iterator[Finding]:
-    fix = f"`virsh -c {shlex.quote(spec.libvirt_uri)} version` shows why; else correct platform.baremetal.libvirtURI"
+    fix = f"`virsh -c {word(spec.libvirt_uri)} version` shows why; else correct platform.baremetal.libvirtURI"
     if _is_local(spec) and error.fault.fix == NO_ACCESS:
         fix = NO_ACCESS
     elif _is_local(spec):
@@ -106,11 +105,11 @@ def _storage(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool
             f"pool {spec.pool}",
             "missing",
             f"correct bootstrap.pool to one of `{_virsh(spec)} pool-list --all`, or make it there: `pool-define-as "
-            f"{spec.pool} dir --target /var/lib/libvirt/{spec.pool}`, `pool-build {spec.pool}` and "
-            f"`pool-start {spec.pool}`",
+            f"{word(spec.pool)} dir --target /var/lib/libvirt/{word(spec.pool)}`, `pool-build {word(spec.pool)}` and "
+            f"`pool-start {word(spec.pool)}`",
         )
     elif not pool.active:
-        yield Fault(f"pool {spec.pool}", "not active", f"`{_virsh(spec)} pool-start {spec.pool}`")
+        yield Fault(f"pool {spec.pool}", "not active", f"`{_virsh(spec)} pool-start {word(spec.pool)}`")
     else:
         own = sum(pool.volumes[name].allocation for name in _own_volumes(spec) if name in pool.volumes)
         base = pool.volumes.get(spec.base_volume)
@@ -161,13 +160,13 @@ def _upload(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, uploaded: i
 def _base_volume(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe, pool: Pool) -> Iterator[Finding]:
     where, volume = f"base volume {spec.base_volume} of pool {spec.pool}", pool.volumes.get(spec.base_volume)
     if volume is None:
-        copy = f"`cp <qcow2> {shlex.quote(f'{pool.path}/{spec.base_volume}')}`{_on_host(spec)}"
-        fix = f"{copy} and `{_virsh(spec)} pool-refresh {spec.pool}`, or correct bootstrap.base_volume"
+        copy = f"`cp <qcow2> {word(f'{pool.path}/{spec.base_volume}')}`{_on_host(spec)}"
+        fix = f"{copy} and `{_virsh(spec)} pool-refresh {word(spec.pool)}`, or correct bootstrap.base_volume"
         yield Fault(where, "missing", fix)
         return
     yield from _fits(spec, where, volume)
     if MANAGED_VOLUME.search(spec.base_volume):
-        clone = f"`{_virsh(spec)} vol-clone --pool {spec.pool} {spec.base_volume} <name>`"
+        clone = f"`{_virsh(spec)} vol-clone --pool {word(spec.pool)} {word(spec.base_volume)} <name>`"
         what = "a stack with provisioner.manage has made it, and deletes it with its next image"
         yield PreflightWarning(Fault(where, what, f"{clone}, and set bootstrap.base_volume to that name"))
     if not _is_local(spec):
@@ -184,7 +183,8 @@ def _fits(spec: ProvisionerPreflightSpec, where: str, volume: Volume) -> Iterato
         yield Fault(
             where,
             f"libvirt reports its format as {volume.format or 'unknown'}, wanted {QCOW2}",
-            f"unpack it (`unxz`, `gunzip`), or `qemu-img convert -O qcow2`; `qemu-img info {volume.path}` shows it",
+            "unpack it (`unxz`, `gunzip`), or `qemu-img convert -O qcow2`; "
+            f"`qemu-img info {word(volume.path)}` shows it",
         )
     elif volume.capacity > spec.disk_gib * GIB:
         yield too_large(where, volume.capacity, spec.disk_gib)
@@ -212,13 +212,13 @@ def _bridges(spec: ProvisionerPreflightSpec, probe: ProvisionerProbe) -> Iterato
 def _bridge(where: str, key: str, name: str, bridge: Bridge | None) -> Iterator[Finding]:
     named = f"platform.baremetal.{key}"
     if bridge is None:
-        make = f"`nmcli connection add type bridge con-name {name} ifname {name}`, and a port for it as in {HOW_TO}"
-        yield Fault(where, "missing", f"{make}; or correct {named}")
+        make = f"`nmcli connection add type bridge con-name {word(name)} ifname {word(name)}`"
+        yield Fault(where, "missing", f"{make}, and a port for it as in {HOW_TO}; or correct {named}")
     elif not bridge.is_bridge:
         fix = f"`ip -br link show type bridge`, then correct {named}"
         yield Fault(where, "an interface that is not a bridge", fix)
     elif not bridge.up:
-        yield Fault(where, "down", f"`nmcli connection up {name}`, or `ip link set {name} up`")
+        yield Fault(where, "down", f"`nmcli connection up {word(name)}`, or `ip link set {word(name)} up`")
     elif not bridge.linked:
         fix = f"make the card of the machine network its port, as in {HOW_TO}: the card's address moves to the bridge"
         yield PreflightWarning(Fault(where, "none of its ports has a link", fix))
@@ -259,14 +259,14 @@ def _cached_iso(probe: ProvisionerProbe, sha256: str, option: str, url: str) -> 
         if url:
             yield NotProbed(f"{where}: not in the cache; {option} is fetched when a server is installed")
         else:
-            fix = f"`cp <live ISO> {path}`, or `pulumi config set --path {option} <its URL>`"
+            fix = f"`cp <live ISO> {word(path)}`, or `pulumi config set --path {option} <its URL>`"
             yield Fault(where, f"{path} is missing", fix)
     except OSError as error:
         yield unreadable(where, path, error)
     else:
         if digest != sha256:
             what = f"sha256 is {digest}, {parent}.sha256 wants the one in its name"
-            fix = f"`rm {path}`, then put the right one there, or set {option}"
+            fix = f"`rm {word(path)}`, then put the right one there, or set {option}"
             yield Fault(f"{where} {path}", what, fix)
 
 
@@ -307,7 +307,7 @@ def _on_host(spec: ProvisionerPreflightSpec) -> str:
 
 
 def _virsh(spec: ProvisionerPreflightSpec) -> str:
-    return f"virsh -c {shlex.quote(spec.libvirt_uri)}"
+    return f"virsh -c {word(spec.libvirt_uri)}"
 
 
 def _own_volumes(spec: ProvisionerPreflightSpec) -> tuple[str, str]:

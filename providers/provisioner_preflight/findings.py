@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from base.errors import Fault
+from base.errors import Fault, word
 from providers.preflight import Finding
 from providers.provisioner_preflight.model import ProvisionerProbe
 
@@ -18,7 +18,8 @@ def digest_faults(probe: ProvisionerProbe, where: str, path: Path, wanted: str, 
         yield unreadable(where, path, error)
         return
     if digest != wanted:
-        fix = f"put the right one there; or, if this is the right one, `pulumi config set --path {option} {digest}`"
+        pin = f"`pulumi config set --path {option} {word(digest)}`"
+        fix = f"put the right one there; or, if this is the right one, {pin}"
         yield Fault(where, f"sha256 is {digest}, {option} wants {wanted}", fix)
 
 
@@ -26,7 +27,7 @@ def unreadable(where: str, path: Path, error: OSError) -> Fault:
     """Return the fault of a file that cannot be read."""
     if isinstance(error, FileNotFoundError):
         return Fault(where, "missing", f"put the file at {path}, or correct the option that names it")
-    fix = f"`ls -l {path}`, `chmod a+r {path}`, or run as root"
+    fix = f"`ls -l {word(path)}`, `chmod a+r {word(path)}`, or run as root"
     return Fault(where, f"cannot be read ({error.strerror})", fix)
 
 

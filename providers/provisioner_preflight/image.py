@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from base.errors import Fault
+from base.errors import Fault, word
 from boot_media.base_image import DISK_SOURCE
 from boot_media.disk_image import QCOW2, RAW, DiskImage
 from providers.preflight import Finding, NotProbed
@@ -58,7 +58,7 @@ def _converted(spec: ProvisionerPreflightSpec, path: Path, kind: str) -> str:
     unpack = UNPACK.get(kind)
     command = f"unpack it (`{unpack}`)" if unpack else "`qemu-img convert -O qcow2 <it> <new file>`"
     if kind == RAW:
-        command += f" if `qemu-img info {path}` shows a disk"
+        command += f" if `qemu-img info {word(path)}` shows a disk"
     got = "download it, " if spec.image_by_url else ""
     return f"{got}{command}, then set {DISK_SOURCE} to the new file and {SHA256} to its `sha256sum`"
 
@@ -71,4 +71,4 @@ def _cached(probe: ProvisionerProbe, where: str, path: Path, sha256: str) -> Ite
         return
     if digest != sha256:
         what = f"sha256 is {digest}, {SHA256} wants the one in its name"
-        yield Fault(where, what, f"`rm {path}`; the next `pulumi up` fetches it again")
+        yield Fault(where, what, f"`rm {word(path)}`; the next `pulumi up` fetches it again")

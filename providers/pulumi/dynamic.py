@@ -1,10 +1,12 @@
 """The base of all resources and providers: typed inputs, no state in the process, one line per error."""
 
+import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from enum import Enum
+from pathlib import Path
 from typing import Any, ClassVar, Generic, TypeVar, get_args
 
 import pulumi
@@ -21,7 +23,7 @@ from pulumi.dynamic import (
 )
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from base import log
+from base import log, write_guard
 from base.clock import SYSTEM_CLOCK
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.log_entries import Action
@@ -51,6 +53,8 @@ class Provider(ResourceProvider, Generic[S, O]):
 
     def configure(self, _req: ConfigureRequest) -> None:
         """Set the process up; Pulumi calls this once in each provider process, before all else."""
+        # Of the cache, the reports and all else that this process and its children make, others write nothing.
+        os.umask(os.umask(0o022) | 0o022)
         workers.widen()
         SYSTEM_CLOCK.engine = plugin.engine_address(sys.argv)
 
@@ -154,7 +158,7 @@ class Provider(ResourceProvider, Generic[S, O]):
     def _working(self, action: Action, props: Props) -> Iterator[None]:
         """Log what the block does with the resource, and leave one line of this program's own errors."""
         machine = next((props.get(name, "") for name in marked(self.spec, MACHINE)), "")
-        with _one_line_errors(), log.working(action, props.get("urn") or "", machine, run_follower.start):
+        with _one_line_errors(), log.working(action, props.get("urn") or "", machine, _begun):
             yield
 
     def _drifted(self, state: Props, outs: O) -> Props:
@@ -166,6 +170,11 @@ class Provider(ResourceProvider, Generic[S, O]):
         """Return inputs and outputs together: a later diff, update or delete receives nothing else."""
         omitted = marked(self.spec, INPUT_ONLY)
         return {key: value for key, value in props.items() if key not in omitted} | outs.props()
+
+
+def _begun(run: Path) -> None:
+    write_guard.name_plan()
+    run_follower.start(run)
 
 
 class BaremetalResource(Resource, Generic[S]):

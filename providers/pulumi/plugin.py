@@ -10,8 +10,13 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
 from base import log
 from base.clock import SYSTEM_CLOCK
+from base.errors import one_line
 from base.log_entries import Event
 from base.progress import Progress, Report, Say
+from base.shown import short
+
+LONGEST_LINE = 20_000
+"""Characters; the names of a thousand hosts have fewer."""
 
 
 def engine_address(arguments: Sequence[str]) -> tuple[str, int] | None:
@@ -57,7 +62,8 @@ def _row(urn: str, prefix: str) -> Report:
 def _lines(urn: str, event: Event) -> Say:
     show = _display(urn, event.name, ephemeral=False)
 
-    def say(line: str) -> None:
+    def say(text: str) -> None:
+        line = short(text, LONGEST_LINE)
         log.line(event, line, urn)
         show(line)
 
@@ -69,12 +75,12 @@ def _display(urn: str, severity: str, *, ephemeral: bool) -> Say:
     name = urn.rsplit("::", 1)[-1]
     address = SYSTEM_CLOCK.engine
     if address is None:
-        return lambda line: print(f"{name}: {line}", file=sys.stderr, flush=True)
+        return lambda line: print(one_line(f"{name}: {line}"), file=sys.stderr, flush=True)
     stub = _engine(address)
     level = engine_pb2.LogSeverity.Value(severity)
 
     def show(line: str) -> None:
-        request = engine_pb2.LogRequest(severity=level, message=line, urn=urn, ephemeral=ephemeral)
+        request = engine_pb2.LogRequest(severity=level, message=one_line(line), urn=urn, ephemeral=ephemeral)
         try:
             stub.Log(request, timeout=2)
         except grpc.RpcError:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from assets.contract import ALIVE_PORT, API_PORT, CONFIG_PORT
 from base.errors import HandoffUnsafeError
+from base.shown import MOST, few
 from cluster.values.balancer import Balancer
 from payload.reading import payload_folder
 from providers.vip_handoff.model import ClusterProbe, Signal, VipHandoffSpec
@@ -181,8 +182,9 @@ class Checks:
         return f"answered: {', '.join(answers)}"
 
     def _names(self, macs: frozenset[str]) -> str:
-        owners = {mac: self._holder([frozenset({mac})]) for mac in sorted(macs)}
-        return " and ".join(f"{owner or 'a stranger'} ({mac})" for mac, owner in owners.items()) or NOBODY
+        owners = {mac: self._holder([frozenset({mac})]) for mac in sorted(macs)[:MOST]}
+        shown = {mac: f"{owner or 'a stranger'} ({mac})" for mac, owner in owners.items()}
+        return " and ".join(shown.get(mac, mac) for mac in few(macs)) or NOBODY
 
 
 def known_vip_holder(

@@ -10,6 +10,7 @@ from typing import Any
 from base.clock import Clock, Wait
 from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
 from base.progress import Progress, Report, with_time_left
+from base.shown import MOST
 from cluster.installed import CERTIFICATES, NODES, PLATFORM, fixed
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
@@ -198,7 +199,7 @@ class HandoffEngine:
         return VipHandoffOuts(
             holder=holder,
             mac=macs[0] if holder and macs else None,
-            macs=macs,
+            macs=macs[:MOST],
             completion=self._completion(),
             timeline=self.timeline,
             holders=self.holders,

@@ -8,6 +8,7 @@ from base.clock import SYSTEM_CLOCK
 from base.errors import Fault, OkdBaremetalError
 from base.lock import held
 from base.progress import Progress
+from base.shown import MOST
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from payload.kubeconfig import api_ca, kubeconfig_text, read_kubeconfig
@@ -61,7 +62,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
             return outs
         state = f"held by {holder or 'no one machine'}, {len(macs)} MACs answer"
         row(spec.urn)(Progress("state", f"{spec.where}: {state}"))
-        return outs.changed(holder=holder, mac=macs[0] if holder else None, macs=macs)
+        return outs.changed(holder=holder, mac=macs[0] if holder else None, macs=macs[:MOST])
 
 
 def _reached(old: Phase, outs: VipHandoffOuts, spec: VipHandoffSpec) -> VipHandoffOuts:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from base.clock import Clock, Wait
 from base.errors import VipError
 from base.progress import Progress, Report, with_time_left
+from base.shown import few
 from cluster.values.balancer import Balancer
 from wires.segment.vip_holder import vip_holder
 
@@ -50,7 +51,8 @@ class VipHeldEngine:
         def missing() -> str | None:
             holder, macs = self.holder()
             if not holder:
-                return f"answered by {' and '.join(macs) or 'nobody'}, wanted exactly one of {', '.join(self.nodes)}"
+                answering = " and ".join(few(macs)) or "nobody"
+                return f"answered by {answering}, wanted exactly one of {', '.join(self.nodes)}"
             if problem := self.router(self.vip):
                 return f"held by {holder}, but no router serves there ({problem})"
             proof.append((holder, macs))

@@ -4,6 +4,7 @@ from functools import partial
 
 from base.clock import SYSTEM_CLOCK
 from base.errors import OkdBaremetalError
+from base.shown import MOST
 from cluster.values.balancer import Balancer
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
@@ -38,7 +39,7 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
         if not macs:
             warn(f"VIP {spec.vip}: no machine answers it now; the recorded holder stays")
             return outs
-        return VipHeldOuts(holder=holder, macs=macs, unproven=outs.unproven)
+        return VipHeldOuts(holder=holder, macs=macs[:MOST], unproven=outs.unproven)
 
 
 def _proven(spec: VipHeldSpec) -> VipHeldOuts:

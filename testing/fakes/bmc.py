@@ -30,6 +30,8 @@ class FakeBmc:
     clock: FakeClock
     state: Power = Power.OFF
     image: str | None = None
+    trusted: str = ""
+    """The certificate by which the BMC verifies the server of its image; empty if it verifies nothing."""
     disk: str | None = None
     """The ISO from which the disk was installed."""
     override: BootOverride = field(default_factory=lambda: BootOverride("Hdd", "Continuous", "UEFI"))
@@ -105,13 +107,18 @@ class FakeBmc:
         self._request("media")
         return self.image
 
-    def insert(self, url: str) -> None:
+    def insert(self, url: str, certificate: str = "") -> None:
         self._request("insert")
+        self.trusted = certificate
         assert self.image is None, "a BMC refuses to insert into a full drive"
         if not self.reads_at_boot:
             self.read_by_bmc(url)
         self.image = url
         self._written(f"insert {url.rsplit('/', 1)[1]}")
+
+    def trust(self, certificate: str) -> None:
+        self._request("trust")
+        self.trusted = certificate
 
     def eject(self) -> None:
         self._request("eject")

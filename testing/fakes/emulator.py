@@ -147,6 +147,10 @@ class Emulator:
         paths = {f"PATCH /redfish/v1/Systems/{uuid}": "Boot"}
         return [paths.get(line, line.replace("/", ".").rsplit(".", 1)[-1]) for line in lines]
 
+    def verifies_media(self, uuid: str) -> bool:
+        """Return whether the virtual CD of a server verifies the server of its image."""
+        return bool(emulator.app.vmedia.get_device_image_info(uuid, "Cd").verify)
+
 
 @contextmanager
 def running(folder: Path, machines: dict[str, int]) -> Iterator[Emulator]:

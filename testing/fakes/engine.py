@@ -9,6 +9,7 @@ a preview; deletions come last; a protected resource is not deleted.
 """
 
 import asyncio
+import json
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
@@ -36,10 +37,12 @@ from providers.machines.model import MachinesSpec
 from providers.machines.provider import MachinesProvider
 from providers.pulumi.dynamic import Props, Provider, inputs_of
 from providers.registered import register
+from review.preview import UNKNOWN as PRINTED_UNKNOWN
 from testing import plans
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
+from testing.preview_steps import preview, step_of
 from wires.api.resources import ETCD
 from wires.redfish.bmc import Identity, Power
 from wires.redfish.client.access import BmcAccess
@@ -205,6 +208,21 @@ class Stack:
         gone = self.state.keys() - news.keys()
         return refused + [f"{key[2]}: protected" for key in sorted(gone & self.protected)]
 
+    def printed(self, plan: ClusterPlan) -> str:
+        """Return what `pulumi preview --json` prints of the resources that change."""
+        steps, news = list[dict[str, Any]](), dict[Key, Props]()
+        for declared in _declared(plan):
+            kind, parent, name = declared.key
+            new = news[declared.key] = _props(declared.spec) | self._identities(declared, news, known=False)
+            old = self.state.get(declared.key)
+            if old is None or _differ(old, new):
+                operation = "create" if old is None else "update"
+                shown = json.loads(json.dumps(new, default=lambda _: PRINTED_UNKNOWN))
+                steps.append(step_of(operation, kind, name, old, shown, inside=parent))
+        for kind, parent, name in sorted(self.state.keys() - news.keys()):
+            steps.append(step_of("delete", kind, name, self.state[kind, parent, name], None, inside=parent))
+        return preview(*steps)
+
     def up(self, plan: ClusterPlan) -> list[str]:
         """Update without a preview, and return the errors."""
         errors, failed, declared_keys = list[str](), set[Key](), set[Key]()
@@ -242,7 +260,7 @@ class Stack:
         old = self.state.get(key)
         if old is None:
             self.state[key] = dict(provider.create(props).outs or {})
-        elif any(old.get(name) != value for name, value in props.items() if name not in ("ours", "keyfiles")):
+        elif _differ(old, props):
             self.state[key] = dict(provider.update("id", old, props).outs or {})
         self.protected = self.protected | {key} if declared.protect else self.protected - {key}
 
@@ -268,6 +286,10 @@ class Stack:
             return {name: state[name] if state and is_known else UNKNOWN for name in ("uuid", "serial")}
 
         return {"identities": {host: machine(host) for host in declared.spec.hosts}}
+
+
+def _differ(old: Props, new: Props) -> bool:
+    return any(old.get(name) != value for name, value in new.items() if name not in ("ours", "keyfiles"))
 
 
 def _declared(plan: ClusterPlan) -> Iterator[_Declared]:

@@ -3,7 +3,7 @@
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
@@ -11,9 +11,9 @@ UNAVAILABLE = b"HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
 
 
 class HttpsServer:
-    """Answers every request with the same bytes; if there are none, keeps the connection open without an answer."""
+    """Answers every request with the same pieces; if there are none, keeps the connection open without an answer."""
 
-    def __init__(self, listener: socket.socket, context: ssl.SSLContext, answer: bytes) -> None:
+    def __init__(self, listener: socket.socket, context: ssl.SSLContext, answer: Iterable[bytes]) -> None:
         self.port: int = listener.getsockname()[1]
         self.requests: list[bytes] = []
         self.names: list[str] = []
@@ -32,11 +32,12 @@ class HttpsServer:
                 wire = self._context.wrap_socket(plain, server_side=True)
                 self.requests.append(wire.recv(1000))
                 self._connections.append(wire)
+                for piece in self._answer:
+                    wire.sendall(piece)
                 if self._answer:
-                    wire.sendall(self._answer)
                     wire.close()
             except OSError:
-                plain.close()  # the client refused the certificate
+                plain.close()  # the client refused the certificate, or wants no more of the answer
 
     def close(self) -> None:
         """Close the listener and all connections."""
@@ -48,7 +49,7 @@ class HttpsServer:
 
 @contextmanager
 def https_server(
-    certificate: str, answer: bytes = OK, address: str = "127.0.0.1", client_ca: str = ""
+    certificate: str, answer: bytes | Iterable[bytes] = OK, address: str = "127.0.0.1", client_ca: str = ""
 ) -> Iterator[HttpsServer]:
     """Serve on a free port of a loopback address; with `client_ca` (PEM), only to clients with its certificates.
 
@@ -62,7 +63,8 @@ def https_server(
         context.verify_mode = ssl.CERT_REQUIRED
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with socket.create_server((address, 0), family=family) as listener:
-        server = HttpsServer(listener, context, answer)
+        pieces = [answer] * bool(answer) if isinstance(answer, bytes) else answer
+        server = HttpsServer(listener, context, pieces)
         thread = threading.Thread(target=server.serve)
         thread.start()
         try:

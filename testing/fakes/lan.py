@@ -16,6 +16,8 @@ BOOTSTRAP = "52:54:00:00:00:10"
 NODES = {"master-0": "192.0.2.21", "master-1": "192.0.2.22", "master-2": "192.0.2.23"}
 MACS = {address: f"52:54:00:00:00:{address[-2:]}" for address in NODES.values()}
 STRANGER = "0a:00:00:00:00:01"
+FLOOD = frozenset(f"0a:00:00:01:{number >> 8:02x}:{number & 255:02x}" for number in range(23_894))
+"""As many MACs as a machine on the segment forged in a second (2026-11-25)."""
 NEVER = float("inf")
 
 PROPS: dict[str, Any] = {

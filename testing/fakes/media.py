@@ -19,6 +19,8 @@ class FakeMedia:
     """What a host has fetched over the network."""
     enabled: set[str] = field(default_factory=set)
     """Hosts that are served their installer."""
+    pem: str = ""
+    """The certificate by which it serves over TLS; empty if it serves over plain HTTP."""
     makes: int = 1
     """Number of calls that answer that the ISO is not made yet."""
 
@@ -30,10 +32,13 @@ class FakeMedia:
         return self.url(host)
 
     def url(self, host: str, revision: str = "") -> str:
-        return f"http://media/{revision or self.revision}/{host}.iso"
+        return f"http{'s' if self.pem else ''}://media/{revision or self.revision}/{host}.iso"
 
     def sent(self, url: str) -> int:
         return self.read.get(url, 0)
+
+    def certificate(self, url: str) -> str:
+        return self.pem
 
     def progress(self, url: str) -> str:
         return ""

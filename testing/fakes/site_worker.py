@@ -10,8 +10,8 @@ from temporalio.client import Client
 from temporalio.exceptions import ApplicationError
 from temporalio.worker import Worker
 
-from fleet.messages import Activity, Checked, Done, Preview, Step
-from fleet.workflows import CHANGED, PHASES, queue_of
+from fleet.messages import Activity, Approval, Checked, Done, Preview, Step
+from fleet.workflows import CHANGED, PHASES, UNAPPROVED, queue_of
 
 BEAT = timedelta(milliseconds=100)
 
@@ -25,6 +25,10 @@ class FakeSiteWorker:
         """Steps that end only once their event is set."""
         self.problems: dict[tuple[str, str], str] = {}
         """Steps that fail with this text until a test removes it."""
+        self.refusals: dict[tuple[str, str], str] = {}
+        """Updates whose approval does not count, and why, until a test removes it."""
+        self.approvals: dict[tuple[str, str], Approval | None] = {}
+        """The approval of the latest update."""
         self.digests: dict[tuple[str, str], str] = {}
         """Digests of previews; by default they follow from cluster and phase."""
         self.phases: dict[str, list[str]] = {}
@@ -54,6 +58,10 @@ class FakeSiteWorker:
     async def up(self, step: Step) -> Done:
         """Carry out the approved preview."""
         await self._begin(f"{step.phase}: up", step)
+        key = step.cluster, f"{step.phase}: up"
+        self.approvals[key] = step.approval
+        if key in self.refusals:
+            raise ApplicationError(self.refusals[key], type=UNAPPROVED, non_retryable=True)
         if step.digest not in ("", self._digest(step)):
             raise ApplicationError("it would do something else", type=CHANGED, non_retryable=True)
         return Done({"create": 1}, 1.5, resumed=False)

@@ -23,10 +23,15 @@ class Router:
     interval_s: float = 1
     peers: Sequence[str] = ()
     """Addresses for unicast; empty for multicast."""
+    source: str = ""
+    """The address that it sends from, with unicast; empty for one of its own."""
 
     def config(self) -> str:
         """Return its keepalived.conf."""
-        peers = f"unicast_peer {{\n{' '.join(self.peers)}\n}}" if self.peers else ""
+        source = f"unicast_src_ip {self.source}" if self.source else ""
+        # The highest TTL: IPv6 adverts have that of the kernel otherwise.
+        lines = [source, "unicast_ttl 255", "unicast_peer {", *self.peers, "}"] if self.peers else []
+        peers = "\n".join(lines)
         return f"""vrrp_instance foreign {{
             state MASTER
             interface eth0
@@ -43,11 +48,24 @@ class Router:
 
 
 @contextmanager
-def foreign_router(bridge: str, address: str, router: Router, folder: Path, mac: str = MAC) -> Iterator[None]:
-    """Put the machine on the segment and start its keepalived, which sends its first advert some seconds later."""
+def foreign_router(
+    bridge: str, addresses: Sequence[str], router: Router, folder: Path, *, mac: str = MAC, via: str = ""
+) -> Iterator[None]:
+    """Put the machine on the segment and start its keepalived, which sends its first advert some seconds later.
+
+    Args:
+        bridge: The segment.
+        addresses: Its own, with their prefix lengths.
+        router: What its keepalived claims.
+        folder: For its files.
+        mac: Its MAC.
+        via: Address of its default router, if it has one.
+    """
     config, log = folder / "foreign.conf", folder / "foreign.log"
     config.write_text(router.config())
-    with neighbour(bridge, "foreign", mac, address) as inside, log.open("wb") as output:
+    with neighbour(bridge, "foreign", mac, *addresses) as inside, log.open("wb") as output:
+        if via:
+            subprocess.run([*inside, "ip", "route", "add", "default", "via", via], check=True, env={"PATH": SBIN})
         files = [word for flag in ("p", "r", "c") for word in (f"-{flag}", str(folder / f"foreign-{flag}.pid"))]
         command = [*inside, "keepalived", "-n", "-l", "-P", "-f", str(config), *files]
         with subprocess.Popen(command, stdout=output, stderr=output, env={"PATH": SBIN}) as keepalived:

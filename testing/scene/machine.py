@@ -126,6 +126,11 @@ class Machine:
         """Whether it has a VIP on lo, which serves connections that still arrive."""
         return bool(self.run("ip", "-o", "address", "show", "dev", "lo", "to", str(vip)))
 
+    def late_packets(self) -> int:
+        """Count packets for addresses that it does not have, such as those on their way to a VIP that moved."""
+        names, counts = (line.split() for line in self.run("grep", "^Ip:", "/proc/net/snmp").splitlines())
+        return int(dict(zip(names, counts, strict=True))["InAddrErrors"])
+
     def priorities(self) -> list[int]:
         """Return the priorities that its keepalived has had, in order."""
         changes = re.findall(r"effective priority from \d+ to (\d+)", self.log("keepalived"))

@@ -21,7 +21,8 @@ from temporalio.client import Client
 
 from cluster.install_config import read
 from fleet import desk
-from fleet.codec import new_key
+from fleet.approvers import write_approver
+from fleet.codec import write_key
 from fleet.connection import NAMESPACE
 from fleet.desk import ClusterStatus
 from fleet.workflows import APPROVAL, STOPPED, cluster_id
@@ -138,7 +139,8 @@ class Sites:
         self.folder, self.fleet, self.address = folder, fleet, server["TEMPORAL_ADDRESS"]
         named = [(name, site) for site, names in clusters.items() for name in names]
         self.clusters = {name: Cluster(name, site, number) for number, (name, site) in enumerate(named)}
-        (folder / "key").write_text(new_key())
+        write_key(folder / "key")
+        self._approver = write_approver(folder / "approver.key")
         self.payloads = {name: cluster.payload(fleet) for name, cluster in self.clusters.items()}
         self.base = live_iso()
         self._server = dict(server)
@@ -148,7 +150,7 @@ class Sites:
 
     @property
     def env(self) -> dict[str, str]:
-        """The environment of the operator and of the worker of workflows: no secret of a site."""
+        """The environment of the worker of workflows: no secret of a site, and no key of an approver."""
         server = {key: value for key, value in self._server.items() if key.startswith("TEMPORAL_")}
         path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
         return {
@@ -158,6 +160,11 @@ class Sites:
             "PYTHONPATH": str(ROOT),
             "FLEET_KEY_FILE": str(self.folder / "key"),
         }
+
+    @property
+    def approver_env(self) -> dict[str, str]:
+        """What only the operator has beside that."""
+        return {"FLEET_APPROVER_KEY_FILE": str(self.folder / "approver.key")}
 
     def site_env(self, site: str) -> dict[str, str]:
         """Return the environment of a site's worker."""
@@ -194,21 +201,29 @@ class Sites:
         assert process.stdout.readline(), (self.folder / f"worker-{site or 'workflows'}.log").read_text()
         return process
 
-    def start(self, *clusters: str) -> None:
-        """Start a rollout of some clusters, named after the first."""
+    def start(self, *clusters: str, **fields: object) -> None:
+        """Start a rollout of some clusters, named after the first.
+
+        Args:
+            fields: Further ones of its file.
+        """
         sites: dict[str, list[str]] = {}
         for cluster in clusters:
             sites.setdefault(self.clusters[cluster].site, []).append(cluster)
         file = self.origin / f"{clusters[0]}.yaml"
-        file.write_text(yaml.safe_dump({"sites": sites, "waves": [{"at_a_time": len(clusters)}]}))
+        file.write_text(yaml.safe_dump({"sites": sites, "waves": [{"at_a_time": len(clusters)}], **fields}))
         self.command("start", file.name, "--name", clusters[0])
 
-    def command(self, *words: str, code: int = 0) -> str:
-        """Run `okd-baremetal fleet`, and return what it prints."""
+    def command(self, *words: str, code: int = 0, **environment: str) -> str:
+        """Run `okd-baremetal fleet`, and return what it prints.
+
+        Args:
+            environment: Values that replace those of the operator's.
+        """
         done = subprocess.run(
             [sys.executable, "-m", "cli", "fleet", *words],
             cwd=self.origin,
-            env=self.env,
+            env=self.env | self.approver_env | environment,
             capture_output=True,
             text=True,
             check=False,
@@ -303,7 +318,10 @@ class Sites:
             chosen = cluster.options(self.payloads[cluster.name])
             options = {f"{plans.PROJECT}:{name}": value for name, value in chosen.items()}
             (origin / "stacks" / f"Pulumi.{cluster.name}.yaml").write_text(yaml.safe_dump({"config": options}))
-        plan: dict[str, Any] = {"sites": {site: list(names) for site, names in clusters.items()}}
+        plan: dict[str, Any] = {
+            "sites": {site: list(names) for site, names in clusters.items()},
+            "approvers": {"operator": self._approver},
+        }
         if waves:
             plan["waves"] = list(waves)
         (origin / "fleet.yaml").write_text(yaml.safe_dump(plan))

@@ -59,6 +59,28 @@ def test_hosts_are_installed_refreshed_and_destroyed(project: Project, bmc: Emul
     assert not [secret for secret in (PASSWORD, *SECRETS) if secret in shown]
 
 
+def test_sushy_tools_verifies_the_media_server_and_is_left_as_found(project: Project, bmc: Emulator) -> None:
+    """Attack S9: the emulator downloads the ISO at the insert, and verifies as requests does."""
+    over_tls, plain = NAMES["okd-master-0"], NAMES["okd-master-1"]
+    first = len(bmc.requests)
+    project.site["over_tls"] = ["okd-master-0"]
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert bmc.guest.installs[over_tls] == bmc.guest.installs[plain] == 1
+    drive = f"/redfish/v1/Systems/{over_tls}/VirtualMedia/Cd"
+    trusting = [
+        line for line in bmc.requests[first:] if line.startswith(("PATCH", "POST", "DELETE")) and drive in line
+    ]
+    insert, eject = (f"POST {drive}/Actions/VirtualMedia.{verb}Media" for verb in ("Insert", "Eject"))
+    switched = f"PATCH {drive}"
+    assert trusting == [
+        *(f"POST {drive}/Certificates", switched, insert),
+        *(f"DELETE {drive}/Certificates/Default", switched, eject),
+    ]
+    assert not any("Certificates" in line and plain in line for line in bmc.requests[first:])
+    assert not bmc.verifies_media(over_tls)
+    assert "PRIVATE" not in project.pulumi("stack", "export", "--show-secrets")
+
+
 def test_a_server_is_installed_through_the_capture_of_sushy_tools(tmp_path: Path, bmc: Emulator) -> None:
     bmc.reset()
     uuid, since = NAMES["okd-master-0"], len(bmc.writes)

@@ -73,7 +73,7 @@ def test_a_failed_run_names_its_log_draws_a_report_and_sends_a_notice(project: P
     (notice,) = hook.notices
     assert (notice["command"], notice["result"], notice["failed"]) == ("up", "failed", ["okd-master-1"])
     page = project.report()
-    assert "Failed: okd-master-1." in page
+    assert "Errors: okd-master-1." in page
     (lines,) = project.logs()
     assert "consent names 7b0f7a30-95ad-4c3b-9a1e-0e4d2c8f1a55" in " ".join(texts(lines, "okd-master-1", "error"))
     assert noticed(project) == [f"sent: {notice['text']}"]

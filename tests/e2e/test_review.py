@@ -192,7 +192,7 @@ CHANGES = {
         {
             **each(
                 ["okd-bootstrap-keepalived.conf", *keepalived("okd-master-0", "okd-master-2")],
-                swapped(*PEER, "192.168.111.22"),
+                swapped(*PEER, "192.168.111.22 min_ttl 255 max_ttl 255"),
             ),
             **each(keepalived("okd-master-1"), swapped(*PEER, "unicast_src_ip 192.168.111.22")),
             **each(everywhere("Corefile"), swapped(*PEER, "192.168.111.22 okd-master-1 okd-master-1.okd.lab.test")),

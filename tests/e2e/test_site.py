@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from testing import plans
+from testing.approvers import JANE, public_key
 from testing.checkout import ROOT, make_environment
 from testing.git import clone_of_program, git
 from testing.project import COMMAND_S
@@ -108,7 +109,7 @@ def gates(site: Path, tmp_path: Path) -> Gates:
     gates.run("okd-baremetal", "init", STACK).check_returncode()
     gates.run("pulumi", "stack", "init", STACK, "--non-interactive").check_returncode()
     gates.run("okd-baremetal", "move-secrets", STACK).check_returncode()
-    (site / "fleet.yaml").write_text(f"sites: {{north: [{STACK}]}}\n")
+    (site / "fleet.yaml").write_text(f"sites: {{north: [{STACK}]}}\napprovers: {{jane: {public_key(JANE)}}}\n")
     git(site, "add", "--all")
     git(site, "commit", "-qm", "The clusters of this site")
     assert not any(PASSWORD in file.read_text() for file in (site / "stacks").rglob("*.yaml"))

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -12,9 +13,11 @@ from temporalio.exceptions import ApplicationError, CancelledError
 
 from base.errors import ConfigError
 from fleet import desk
+from fleet.approvers import Subject, signer
 from fleet.messages import Approval, Order, Wave
 from fleet.notices import URL_FILE
 from fleet.workflows import IN_PRODUCTION, PHASES, ClusterWorkflow, cluster_id, rollout_id
+from testing.approvers import JANE, public_key
 from testing.fakes.web_hook import web_hook
 from testing.histories import record
 from testing.rollouts import DEADLINE_S, Rollouts, rollouts
@@ -28,7 +31,6 @@ CHECK, PREVIEW, UP, GATE = "check", "bootstrap: preview", "bootstrap: up", "boot
 LAST_GATE = "production: waits for approval"
 CANCELLED = "ended: Cancelled"
 TOO_MANY = "not started: too many of its wave have ended before production"
-BY = "somebody"
 
 
 @pytest.fixture
@@ -139,25 +141,48 @@ def test_a_cluster_at_a_gate_gives_up_its_slot(play: Play, accept_golden: bool) 
         assert status.preview
         assert (status.preview.digest, status.preview.sentences) == ("gate-a-bootstrap", ["Installs gate-a."])
         with pytest.raises(ConfigError, match="5eed is not the preview that waits, which is gate-a-bootstrap"):
-            await desk.approve(fleet.client, "gate-a", "5eed", BY)
-        early = Approval("production", "gate-a-bootstrap", BY)
+            await fleet.approve("gate-a", "5eed")
+        early = Approval("production", "gate-a-bootstrap", "somebody")
         with pytest.raises(WorkflowUpdateFailedError) as refused:
             await fleet.cluster("gate-a").execute_update(ClusterWorkflow.approve, early)
         assert isinstance(refused.value.cause, ApplicationError)
         assert refused.value.cause.message == f"production does not wait for an approval; the cluster is at: {GATE}"
         assert not fleet.site.begun["gate-a", UP]
-        assert await desk.approve(fleet.client, "gate-a", "gate-a-bootstrap", BY) == "bootstrap"
+        assert await fleet.approve("gate-a", "gate-a-bootstrap") == "bootstrap"
         await fleet.at("gate-a", UP)
         with pytest.raises(ConfigError, match=f"bootstrap does not wait for an approval; the cluster is at: {UP}"):
-            await desk.approve(fleet.client, "gate-a", "gate-a-bootstrap", BY)
+            await fleet.approve("gate-a", "gate-a-bootstrap")
         held.set()
         await fleet.at("gate-a", LAST_GATE)
-        assert await desk.approve(fleet.client, "gate-a", "gate-a-production", BY) == "production"
+        assert await fleet.approve("gate-a", "gate-a-production") == "production"
         assert await rollout.result() == in_production("gate-a", "gate-b")
         assert [fleet.site.begun["gate-a", step] for step in (UP, "production: up")] == [1, 1]
         await record(fleet.client, cluster_id("gate-a"), "both-gates", accept=accept_golden)
 
     play("gate", scenario)
+
+
+@pytest.mark.golden
+def test_an_update_that_its_site_does_not_begin_waits_for_an_approval(play: Play, accept_golden: bool) -> None:
+    """Also where the order had no gate, or an approval of that very preview: the site has its own rules."""
+
+    async def scenario(fleet: Rollouts) -> None:
+        signed = JANE.approval(Subject("site-a", "c0ffee", "an order"), "bootstrap", "site-a-bootstrap", "somebody")
+        for gates, approvals in (((), ()), (("bootstrap",), (signed,))):
+            fleet.site.refusals["site-a", UP] = "bootstrap is a gate of this site"
+            rollout = await fleet.start(wave(replace(order("site-a", *gates, approvals=approvals), id="an order")))
+            status = await fleet.at("site-a", GATE)
+            assert (status.refusal, status.approvals) == ("bootstrap is a gate of this site", [])
+            assert (status.commit, status.order) == ("c0ffee", "an order")
+            fleet.site.refusals.clear()
+            await fleet.approve("site-a", "site-a-bootstrap")
+            assert await rollout.result() == in_production("site-a")
+            given = fleet.site.approvals["site-a", UP]
+            assert given
+            assert signer({"jane": public_key(JANE)}, Subject("site-a", "c0ffee", "an order"), given) == "jane"
+        await record(fleet.client, cluster_id("site-a"), "unapproved", accept=accept_golden)
+
+    play("site", scenario)
 
 
 def test_an_approval_given_with_the_order_is_of_one_preview_too(play: Play) -> None:
@@ -172,7 +197,7 @@ def test_an_approval_given_with_the_order_is_of_one_preview_too(play: Play) -> N
         )
         assert (await fleet.at("merged-b", GATE)).approvals == [other]
         assert "merged-a waits" not in await fleet.course("merged-a in production")
-        await desk.approve(fleet.client, "merged-b", "merged-b-bootstrap", BY)
+        await fleet.approve("merged-b", "merged-b-bootstrap")
         assert await rollout.result() == in_production("merged-a", "merged-b")
 
     play("merged", scenario)
@@ -188,7 +213,7 @@ def test_an_update_that_would_do_something_else_needs_a_new_approval(play: Play,
         for shown, then in (("first", "second"), ("second", "first"), ("first", "first")):
             await fleet.until(partial(waits_with, fleet, "changed-a", shown))
             fleet.site.digests["changed-a", PREVIEW] = then
-            await desk.approve(fleet.client, "changed-a", shown, BY)
+            await fleet.approve("changed-a", shown)
         assert await rollout.result() == in_production("changed-a")
         assert fleet.site.begun["changed-a", UP] == 3
         await record(fleet.client, cluster_id("changed-a"), "changed", accept=accept_golden)
@@ -258,7 +283,7 @@ def test_people_are_notified_when_a_cluster_waits_for_them_and_is_done(
         fleet.site.problems.clear()
         await desk.retry(fleet.client, "told-a")
         await fleet.at("told-a", GATE)
-        await desk.approve(fleet.client, "told-a", "told-a-bootstrap", BY)
+        await fleet.approve("told-a", "told-a-bootstrap")
         assert await rollout.result() == in_production("told-a", "told-b")
         await fleet.until(are_told)
         await record(fleet.client, cluster_id("told-a"), "notices", accept=accept_golden)
@@ -306,7 +331,7 @@ def test_a_cancelled_rollout_leaves_its_clusters_and_starts_no_further(
         assert isinstance(ended.value.cause, CancelledError)
         held.set()
         for cluster in ("left-a", "left-b") if gates else ("left-a",):
-            await desk.approve(fleet.client, cluster, f"{cluster}-bootstrap", BY)
+            await fleet.approve(cluster, f"{cluster}-bootstrap")
         for cluster in ("left-a", "left-b"):
             await fleet.cluster(cluster).result()
         with pytest.raises(ConfigError, match="left-c: has no workflow"):

@@ -1,13 +1,18 @@
 """Clusters of the fake fleet at two sites, through faults: real server, database, workers and engine."""
 
 import base64
+import hashlib
 import sqlite3
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 
 import pytest
 
+from fleet.approvers import write_approver
+from fleet.site.checkout import FOLDER
+from testing.command_line import run
 from testing.fakes.fleet.fleet import Pace
 from testing.link import link_to
 from testing.sites.postgres import Postgres
@@ -17,7 +22,7 @@ from testing.sites.temporal import TemporalServer
 pytestmark = pytest.mark.fleet
 PACE = Pace(by_requests=False, power=(0.2, 0.5), install=(4, 6), boot=(1, 2), latency_s=(0.01, 0.02))
 """Seconds; an installation is long enough for something to die in it."""
-CLUSTERS = {"north": ("gates", "worker", "server", "database", "secrets"), "south": ("link",)}
+CLUSTERS = {"north": ("gates", "forged", "worker", "server", "database", "secrets"), "south": ("link",)}
 SILENCE = "the server wants another attempt, after 30 s of silence"
 GATE = "bootstrap: waits for approval"
 Worker = subprocess.Popen[bytes]
@@ -85,6 +90,23 @@ def test_an_approval_is_of_one_preview_and_a_cluster_in_one_rollout(sites: Sites
     assert not any(sites.fleet.figures(host).resets for host in sites.clusters["gates"].hosts.values())
 
 
+@pytest.mark.usefixtures("north")
+def test_who_has_only_the_key_of_the_fleet_passes_no_gate(sites: Sites, tmp_path: Path) -> None:
+    """Neither by a file without gates, nor with a key that the site's plan does not know."""
+    sites.start("forged", gates=[])
+    sites.until("forged", GATE)
+    shown = sites.command("status", "forged")
+    assert "the site did not begin: bootstrap is a gate of this site, and the order has no signed approval" in shown
+    write_approver(tmp_path / "stranger.key")
+    stranger = str(tmp_path / "stranger.key")
+    sites.command("approve", "forged", shown.split()[-1], FLEET_APPROVER_KEY_FILE=stranger)
+    sites.wait(lambda: "no approver in fleet.yaml" in sites.command("status", "forged"), "the site refuses it")
+    sites.until("forged", GATE)
+    sites.command("cancel", "forged")
+    sites.until("forged", f"canceled at {GATE}")
+    assert not any(sites.fleet.figures(host).resets for host in sites.clusters["forged"].hosts.values())
+
+
 def test_another_worker_goes_on_with_the_update_of_one_that_was_killed(sites: Sites) -> None:
     with ExitStack() as stack:
         killed = stack.enter_context(ending(sites.worker("north")))
@@ -97,6 +119,16 @@ def test_another_worker_goes_on_with_the_update_of_one_that_was_killed(sites: Si
             return wanted
 
         through_bootstrap(sites, "worker", dies)
+        folder = sites.root("north") / FOLDER
+        logs, plan = sorted((folder / "worker").glob("log/worker/*.jsonl")), folder / "worker.plan"
+        verified = run("verify", *logs, plan)
+        assert (verified.returncode, verified.stderr) == (0, "")
+        assert verified.stdout.count("; bound to this plan\n") == len(logs) == 2
+        assert hashlib.sha256(plan.read_bytes()).hexdigest() in sites.command("status", "worker")
+        *_, last = (line for line in logs[-1].read_text().splitlines() if '"event": "write"' in line)
+        logs[-1].write_text(f"{logs[-1].read_text()}{last.replace('::control-plane', '::compute')}\n")
+        refused = run("verify", *logs, plan)
+        assert (refused.returncode, refused.stderr.count("the plan allows no")) == (4, 1)
 
 
 @pytest.mark.usefixtures("north")
@@ -138,7 +170,8 @@ def test_no_secret_of_a_site_is_in_a_database(sites: Sites, temporal: TemporalSe
         text: any(form in dumped for form in forms(text.encode())) for text in ("cluster/secrets", "secrets-master-0")
     }
     assert all(has.values())
-    for secret in (PASSPHRASE, sites.fleet.options.password, (sites.folder / "key").read_text().strip()):
+    approver = (sites.folder / "approver.key").read_text().splitlines()[1]
+    for secret in (PASSPHRASE, sites.fleet.options.password, (sites.folder / "key").read_text().strip(), approver):
         assert not any(form in dumped for form in forms(secret.encode()))
 
 

@@ -31,8 +31,8 @@ from testing.scene.machine import BRIDGE, until
 
 pytestmark = needs_root
 STRANGER = "0a:00:00:00:00:01"
-LO_FREE_S = 25
-"""Limit for the VIP to leave the bootstrap's lo after the release; its script removes it after 15 s."""
+LO_FREE_S = 40
+"""Limit for the VIP to leave the bootstrap's lo after the release; its script removes it 15 s after the move."""
 
 
 def moved(scene: Scene) -> VipHandoffOuts:

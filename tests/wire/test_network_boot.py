@@ -6,6 +6,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -31,14 +32,22 @@ class Server:
     def __init__(self, inside: list[str], folder: Path, files: Files) -> None:
         self.inside, self.folder = inside, folder
         (text,) = (file.text for file in files if file.name == "dnsmasq.conf")
-        (folder / "tftpboot").mkdir(parents=True)
-        (folder / "dnsmasq.conf").write_text(text.replace("/tftpboot", f"{folder}/tftpboot"))
-        for name in ("undionly.kpxe", "snponly.efi"):
-            (folder / "tftpboot" / name).write_text(f"this is {name}\n")
+        folder.mkdir()
+        self.text = text
 
     @contextmanager
     def running(self) -> Iterator[list[str]]:
-        """Run it, and yield its log, which is complete at the end."""
+        """Run it, and yield its log, which is complete at the end. Its user can read the folder of iPXE."""
+        with TemporaryDirectory() as tftp:
+            Path(tftp).chmod(0o755)
+            for name in ("undionly.kpxe", "snponly.efi"):
+                (Path(tftp) / name).write_text(f"this is {name}\n")
+            (self.folder / "dnsmasq.conf").write_text(self.text.replace("/tftpboot", tftp))
+            with self._running() as log:
+                yield log
+
+    @contextmanager
+    def _running(self) -> Iterator[list[str]]:
         command = [
             *MORTAL,
             *self.inside,
@@ -54,6 +63,7 @@ class Server:
                 if "TFTP root" in line:
                     break
             assert program.poll() is None, "".join(log)
+            self.status = Path(f"/proc/{program.pid}/status").read_text()
             try:
                 yield log
             finally:
@@ -147,6 +157,7 @@ def test_each_node_gives_compute_the_same_answer_and_strangers_none(tmp_path: Pa
                     answers.append(ask(host, COMPUTE, "ipxe", 2))
                 with servers[0].running():
                     answers.append(ask(host, COMPUTE, "ipxe", 2))
+            assert all("\nUid:\t65534\t65534" in server.status for server in servers), "nobody, not root (S25)"
         return answers, log
 
     (offers, accepted, again, restarted), log = in_own_network(seen)

@@ -68,7 +68,7 @@ def test_a_foreign_cluster_with_the_same_vrid_is_a_fault(
     name: str, address: str, router: Router, source: str, tmp_path: Path
 ) -> None:
     def scenario() -> None:
-        with bridge(clusters.plan(name).machine_networks), foreign_router(BRIDGE, address, router, tmp_path):
+        with bridge(clusters.plan(name).machine_networks), foreign_router(BRIDGE, [address], router, tmp_path):
             lines = list[str]()
 
             def found() -> bool:

@@ -53,7 +53,7 @@ def test_the_adverts_of_a_real_keepalived_are_received(
         with ExitStack() as machines:
             if router.peers:
                 machines.enter_context(neighbour("baremetal", "peer", "02:00:00:00:00:98", f"{PEER}/24"))
-            machines.enter_context(foreign_router("baremetal", address, router, tmp_path))
+            machines.enter_context(foreign_router("baremetal", [address], router, tmp_path))
             seen = set[Advert]()
 
             def speaks() -> bool:

@@ -4,10 +4,11 @@ import logging
 import socket
 import ssl
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
+from base.bounded_answer import TlsSocket, joined, time_limit
 from base.http_client import os_error
 
 if TYPE_CHECKING:
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 PROBE_S = 3.0
 """A probe's limit of each step."""
+MOST_BYTES = 64 << 20
+"""The longest answer: twice the list of a thousand nodes."""
+CHUNK = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -33,7 +37,7 @@ class Endpoint:
         """Return why a GET does not get the answer 200. None: it does."""
         pool = pool_at(address, self.port, self.server_name, trusting(self.ca_pem), self.timeout_s)
         try:
-            status, _ = get(pool, self.path)
+            status, _ = get(pool, self.path, self.timeout_s)
         except OSError as error:
             return f"{type(error).__name__}: {error}"
         return None if status == HTTPStatus.OK else f"status {status}"
@@ -53,10 +57,11 @@ def pool_at(
         port: TCP port.
         server_name: The name that the certificate must be for.
         tls: The trusted CAs and, if needed, the client's certificate.
-        timeout_s: Limit of each step: connect, handshake, answer.
+        timeout_s: Limit of connect and of the handshake.
     """
     from urllib3 import HTTPSConnectionPool  # noqa: PLC0415  (a preview connects to nothing)
 
+    tls.sslsocket_class = TlsSocket
     return HTTPSConnectionPool(
         address,
         port,
@@ -69,27 +74,26 @@ def pool_at(
     )
 
 
-def get(pool: "HTTPSConnectionPool", path: str) -> tuple[int, bytes]:
-    """Send one GET, and return its status and content. The connection ends with it.
-
-    Raises:
-        OSError: The connection, TLS or HTTP failed, or no answer came in time.
-    """
-    return send(pool, "GET", path)
+def get(pool: "HTTPSConnectionPool", path: str, answer_s: float) -> tuple[int, bytes]:
+    """Send one GET, see `send`."""
+    return send(pool, "GET", path, answer_s)
 
 
-def send(pool: "HTTPSConnectionPool", method: str, path: str, body: bytes = b"", kind: str = "") -> tuple[int, bytes]:
+def send(  # noqa: PLR0913, PLR0917  (the parts of a request)
+    pool: "HTTPSConnectionPool", method: str, path: str, answer_s: float, body: bytes = b"", kind: str = ""
+) -> tuple[int, bytes]:
     """Send one request, and return its status and content. The connection ends with it.
 
     Args:
-        pool: The connection.
+        pool: The connection, of `pool_at`.
         method: GET, PATCH, …
         path: Path of the resource.
+        answer_s: Limit of the whole answer, even if it trickles in.
         body: Content, if there is any.
         kind: Its media type.
 
     Raises:
-        OSError: The connection, TLS or HTTP failed, or no answer came in time.
+        OSError: The connection, TLS or HTTP failed, or the answer is late, or longer than `MOST_BYTES`.
     """
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
@@ -97,14 +101,18 @@ def send(pool: "HTTPSConnectionPool", method: str, path: str, body: bytes = b"",
     request_line = f"{method} https://{host}:{pool.port}{path}"
     headers = {**pool.headers, "Connection": "close", **({"Content-Type": kind} if kind else {})}
     try:
-        answer = pool.request(method, path, body=body or None, headers=headers)
+        request = partial(pool.request, method, path, body=body or None, headers=headers, preload_content=False)
+        with time_limit(answer_s), request() as answer:
+            content = joined(answer.stream(CHUNK), MOST_BYTES)
     except HTTPError as error:
         reason = os_error(error)
         _log.debug("%s: %s: %s", request_line, type(reason).__name__, reason)
         raise reason from None
+    if content is None:
+        raise ConnectionError(f"the answer is longer than {MOST_BYTES >> 20} MiB")
     # Log only the status, because the answer may hold secrets.
     _log.debug("%s: status %d", request_line, answer.status)
-    return answer.status, answer.data
+    return answer.status, content
 
 
 def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | None:

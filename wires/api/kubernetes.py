@@ -10,12 +10,16 @@ from pydantic import ValidationError
 
 from assets.contract import API_PORT
 from base.memory import in_memory, path_of
+from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
 from wires.api.https import get, pool_at, send
 from wires.api.resources import R
+from wires.api.writes import to_api
 
 TIMEOUT_S = 3
-"""Limit of each step: connect, handshake, answer."""
+"""Limit of connect and of the handshake."""
+ANSWER_S = 10
+"""Limit of an answer: the list of a thousand nodes takes seconds."""
 
 MERGE = "application/merge-patch+json"
 
@@ -44,7 +48,7 @@ class KubeApi:
             OSError: The connection or TLS failed, no answer came in time, the API refused, or the answer does not fit
                 `model`.
         """
-        status, content = get(pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S), path)
+        status, content = get(pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S), path, ANSWER_S)
         if status == HTTPStatus.NOT_FOUND:
             return None
         if status != HTTPStatus.OK:
@@ -60,7 +64,8 @@ class KubeApi:
         Raises:
             OSError: The connection or TLS failed, no answer came in time, or the API refused.
         """
+        make(to_api(self.server_name, path))
         pool = pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S)
-        status, _ = send(pool, "PATCH", path, json.dumps(change).encode(), MERGE)
+        status, _ = send(pool, "PATCH", path, ANSWER_S, json.dumps(change).encode(), MERGE)
         if status != HTTPStatus.OK:
             raise ConnectionError(f"status {status}")

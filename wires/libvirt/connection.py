@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import logging
 import re
-import shlex
 import threading
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -14,8 +13,9 @@ from xml.etree import ElementTree
 import libvirt
 
 from assets.contract import CHANNEL
-from base.errors import HypervisorError
-from wires.libvirt import xml
+from base.errors import HypervisorError, word
+from base.write_guard import make
+from wires.libvirt import writes, xml
 from wires.libvirt.hypervisor import NO_ACCESS, Domain, DomainSpec
 from wires.libvirt.xml import OWNER
 
@@ -77,35 +77,43 @@ class Libvirt:
         storage = self._refreshed(pool)
         with self._calling("delete", f"volume {volume} of pool {pool}"):
             if volume in storage.listVolumes():
+                make(writes.to_volume(pool, volume, writes.DELETE))
                 storage.storageVolLookupByName(volume).delete()
 
     def define(self, domain: DomainSpec) -> None:
         """See `Hypervisor`."""
+        make(writes.to_domain(domain.name, writes.DEFINE))
         with self._calling("defineXML", f"domain {domain.name}"):
             self._connection.defineXML(xml.domain(domain, architecture(self._connection)))
 
     def start(self, name: str) -> None:
         """See `Hypervisor`."""
+        make(writes.to_domain(name, writes.START))
         with self._calling("create", f"domain {name}"):
             self._connection.lookupByName(name).create()
 
     def shut_down(self, name: str) -> None:
         """See `Hypervisor`."""
+        make(writes.to_domain(name, writes.PRESS))
         with self._calling("shutdownFlags", f"domain {name}"), _unless_off():
             self._connection.lookupByName(name).shutdownFlags(libvirt.VIR_DOMAIN_SHUTDOWN_ACPI_POWER_BTN)
 
     def power_off(self, name: str) -> None:
         """See `Hypervisor`."""
+        make(writes.to_domain(name, writes.CUT))
         with self._calling("destroy", f"domain {name}"), _unless_off():
             self._connection.lookupByName(name).destroy()
 
     def undefine(self, name: str) -> None:
         """See `Hypervisor`."""
+        make(writes.to_domain(name, writes.UNDEFINE))
         with self._calling("undefineFlags", f"domain {name}"):
             self._connection.lookupByName(name).undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_NVRAM)
 
     def ask(self, name: str, word: str) -> str:
         """See `Hypervisor`."""
+        if word in writes.VIP_WORDS:
+            make(writes.to_domain(name, writes.vip(word)))
         with self._calling("openChannel", f"channel {CHANNEL} of domain {name}"):
             # A stream without an event loop blocks for good; its end from another thread wakes it up.
             stream = self._connection.newStream()
@@ -127,6 +135,7 @@ class Libvirt:
     def _made(self, pool: str, volume: str, volume_xml: str) -> libvirt.virStorageVol:
         """Make a volume, in place of any volume of that name."""
         self.delete_volume(pool, volume)
+        make(writes.to_volume(pool, volume, writes.MAKE))
         with self._calling("createXML", f"volume {volume} of pool {pool}"):
             return self._connection.storagePoolLookupByName(pool).createXML(volume_xml)
 
@@ -244,7 +253,7 @@ def _message(error: libvirt.libvirtError) -> str:
 def _fix_of(error: libvirt.libvirtError, uri: str, what: str) -> str:
     text = _message(error)
     if inactive := INACTIVE.search(text):
-        return f"`virsh -c {shlex.quote(uri)} net-start {inactive[1]}`"
+        return f"`virsh -c {word(uri)} net-start {word(inactive[1])}`"
     if "bridge" in text.lower() or "Cannot get interface" in text:
         return "make the bridge that platform.baremetal.externalBridge names, and set it up"
     if CHANNEL in what:

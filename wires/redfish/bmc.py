@@ -52,6 +52,9 @@ DISABLED, NO_TARGET = "Disabled", "None"
 SPELLINGS = {CD: (CD, "UsbCd")}
 """Equivalent boot targets, best first: Supermicro's virtual CD is a UsbCd."""
 
+MEDIA_CERTIFICATE = "okd-baremetal boot media"
+"""The common name of each certificate of the media server, by which those of earlier runs are known on a BMC."""
+
 STARTS_S = 120.0
 """Seconds for which something may be missing: a BMC that starts up has its System before the rest.
 
@@ -167,12 +170,21 @@ class BmcClient(Protocol):
         """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty."""
         ...
 
-    def insert(self, url: str) -> None:
-        """Insert an image into the virtual CD drive."""
+    def insert(self, url: str, certificate: str = "") -> None:
+        """Insert an image into the virtual CD drive.
+
+        Args:
+            url: URL of the image.
+            certificate: PEM by which the BMC is to verify the server of the URL, if it can. Empty: as it is set up.
+        """
+        ...
+
+    def trust(self, certificate: str) -> None:
+        """Have the virtual CD drives that are full verify the server of their image by another certificate."""
         ...
 
     def eject(self) -> None:
-        """Empty all virtual CD drives. The answer does not prove success: read afterwards."""
+        """Empty all virtual CD drives, and have them verify as before. The answer does not prove success: read it."""
         ...
 
     def offers(self, target: str) -> bool:

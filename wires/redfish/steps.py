@@ -238,12 +238,22 @@ class Steps:
             "an empty virtual CD drive", lambda: bmc.media() is None, bmc.eject, again_s=EJECT_AGAIN_S
         )
 
-    def media(self, url: str, *, within_s: float = STEP_S) -> Waits:
-        """Insert `url` into the virtual CD drive, which must be empty."""
+    def media(self, url: str, certificate: str = "", *, within_s: float = STEP_S) -> Waits:
+        """Insert `url` into the virtual CD drive, which must be empty; see `BmcClient.insert`."""
         bmc, what = self.bmc, "the boot ISO in the virtual CD drive"
         yield from self.ensure(
-            what, lambda: names_image(bmc.media(), url), lambda: bmc.insert(url), within_s=within_s
+            what, lambda: names_image(bmc.media(), url), lambda: bmc.insert(url, certificate), within_s=within_s
         )
+
+    def trust(self, certificate: str) -> Waits:
+        """Have the virtual CD drive verify the server of its image by a certificate, unless that is empty."""
+
+        def is_given() -> bool:
+            self.bmc.trust(certificate)
+            return True
+
+        if certificate:
+            yield from self.wait_until("a certificate of the virtual CD drive", is_given)
 
     def override(self, target: str, enabled: str = ONCE, uri: str = "") -> Waits:
         """Set the boot override to `target`. `enabled` is not verified: sushy-tools reports Once as Continuous.
@@ -349,7 +359,8 @@ class Steps:
 
 def _missing(machine: Identity, name: str) -> list[str]:
     """Return in words what a machine does not report and `name` may be; nothing if it has that name."""
-    if machine.answers_to(name) if name else usable(machine):
+    is_named = machine.answers_to(name) if name else bool(usable(machine))
+    if is_named:
         return []
     values = {"UUID": machine.uuid, "serial": machine.serial}
     if usable(machine):

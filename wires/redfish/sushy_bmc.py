@@ -1,7 +1,7 @@
 """`BmcClient` by sushy. Its exceptions become this program's errors, without secrets."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from http import HTTPStatus
 from typing import Any
 
@@ -13,6 +13,7 @@ from sushy.resources.system.system import System, SystemCollection
 from base.errors import BmcRefusedError, BmcTransientError
 from cluster.values.bmc_url import parse_redfish_url
 from cluster.values.boot_method import BootMethod
+from wires.redfish import writes
 from wires.redfish.bmc import (
     CD,
     HTTP,
@@ -33,6 +34,7 @@ from wires.redfish.client.connector import ROOT, BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
 from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
 from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE, Refusals
+from wires.redfish.client.shapes import text, texts
 from wires.redfish.client.tasks import TaskResult
 from wires.redfish.drives.discs import DiscDrives, reread
 from wires.redfish.identity import is_shared
@@ -61,7 +63,7 @@ class SushyBmc:
         self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS, *, from_state: bool = False
     ) -> None:
         url = parse_redfish_url(access.address)
-        self._path, self.wanted_mode = url.system_id, access.boot_mode
+        self._address, self._path, self.wanted_mode = access.address, url.system_id, access.boot_mode
         self._boot_method, self._instead = access.boot_method, url.instead
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
@@ -85,31 +87,34 @@ class SushyBmc:
     @property
     def settle_s(self) -> float:
         """Seconds from an insert until the host sees the drive."""
-        return self._boot_quirks.settle_s
+        with self._converted_errors("read the system"):
+            return self._boot_quirks.settle_s
 
     @property
     def boot_mode(self) -> str:
         """The boot mode that each boot override is sent with. Empty: it is sent without."""
         # OpenBMC has no such property, and refuses a change of it, also in a server of Supermicro's.
-        is_there = MODE in (self._known().json.get("Boot") or {})
-        return mode_of(self.wanted_mode) if is_there and self._boot_quirks.sends_mode else ""
+        with self._converted_errors("read the boot mode"):
+            is_there = MODE in (self._known().json.get("Boot") or {})
+            return mode_of(self.wanted_mode) if is_there and self._boot_quirks.sends_mode else ""
 
     def identity(self) -> Identity:
         """Read the identity of the machine."""
-        system = self._system()
-        return Identity(
-            uuid=(system.uuid or "").lower(),
-            serial=system.serial_number or "",
-            model=system.model or "",
-            manufacturer=system.manufacturer or "",
-            bios_version=system.bios_version or "",
-            tag=system.sku or "" if self._quirks.sku_is_tag else "",
-        )
+        with self._converted_errors("read the system"):
+            system = self._system()
+            return Identity(
+                uuid=text(system.uuid).lower(),
+                serial=text(system.serial_number),
+                model=text(system.model),
+                manufacturer=text(system.manufacturer),
+                bios_version=text(system.bios_version),
+                tag=text(system.sku) if self._quirks.sku_is_tag else "",
+            )
 
     def bmc_version(self) -> str:
         """Read the firmware version of the BMC itself. Empty if unreported."""
         with self._converted_errors("read the BMC's version"):
-            return next((manager.firmware_version or "" for manager in self._managers), "")
+            return next((text(manager.firmware_version) for manager in self._managers), "")
 
     def power(self) -> Power:
         """Read the power state. Skips the rest of the System, because this is the most frequent read."""
@@ -121,9 +126,10 @@ class SushyBmc:
 
     def boot_override(self) -> BootOverride:
         """Read the boot override."""
-        boot = self._system().boot
-        words = (boot.target, boot.enabled, boot.mode) if boot else ()
-        override = BootOverride(*(word.value if word else "" for word in words))
+        with self._converted_errors("read the boot override"):
+            boot = self._system().boot
+            words = (boot.target, boot.enabled, boot.mode) if boot else ()
+            override = BootOverride(*(word.value if word else "" for word in words))
         with self._converted_errors("read the boot attributes"):
             if self._quirks.boots_by_attributes and self._boot_attributes().choose_virtual_cd:
                 return BootOverride(CD, ONCE, override.mode)
@@ -134,14 +140,14 @@ class SushyBmc:
         with self._converted_errors("read the pending boot override"):
             boot = self._pending_boot()
             override = BootOverride(
-                *(boot.get(f"BootSourceOverride{word}") or "" for word in ("Target", "Enabled", "Mode"))
+                *(text(boot.get(f"BootSourceOverride{word}")) for word in ("Target", "Enabled", "Mode"))
             )
             return override if override.target else None
 
     def boot_modes(self) -> tuple[str, ...]:
         """Read the boot modes that the BMC allows. Empty if unreported."""
         with self._converted_errors("read the boot modes"):
-            return tuple(self._boot().get(f"{MODE}@Redfish.AllowableValues") or ())
+            return texts(self._boot().get(f"{MODE}@Redfish.AllowableValues"))
 
     def expect_boot_method(self) -> None:
         """See `BmcClient`. Attributes choose an iDRAC's virtual CD. Not every BMC with UefiHttp takes a URI."""
@@ -170,8 +176,9 @@ class SushyBmc:
             if not path:
                 return None
             answer = self._http.get(path).json()
-            words = (answer.get(f"SecureBoot{word}") or "" for word in ("CurrentBoot", "Mode"))
-            return SecureBoot(answer.get("SecureBootEnable"), *words)
+            words = (text(answer.get(f"SecureBoot{word}")) for word in ("CurrentBoot", "Mode"))
+            enabled = answer.get("SecureBootEnable")
+            return SecureBoot(enabled if isinstance(enabled, bool) else None, *words)
 
     def media(self) -> str | None:
         """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty.
@@ -187,20 +194,28 @@ class SushyBmc:
                 self._discs.reread()
         return self._discs.image
 
-    def insert(self, url: str) -> None:
-        """Insert an image into the virtual CD drive. If a drive refuses, try the next."""
+    def insert(self, url: str, certificate: str = "") -> None:
+        """See `BmcClient`. If a drive refuses, try the next."""
         discs = self._known_discs()
         with self._converted_errors("insert the boot ISO"), self._http.adapter.patience(self._limits.insert_s):
             if discs.enable:
-                self._http.post(discs.enable, data={"RMediaState": "Enable"})
+                with self._writing(writes.ENABLE_MEDIA):
+                    self._http.post(discs.enable, data={"RMediaState": "Enable"})
                 self._forget_paths()
                 raise BmcTransientError("virtual media is being switched on", where=self.url, undone=True)
-            discs.insert(url)
+            with self._writing(writes.insert(url)):
+                discs.insert(url, certificate)
+
+    def trust(self, certificate: str) -> None:
+        """See `BmcClient`."""
+        discs = self._known_discs()
+        with self._converted_errors("trust the server of the boot ISO"), self._writing(writes.TRUST):
+            discs.trust(certificate)
 
     def eject(self) -> None:
         """Empty all virtual CD drives. Read afterwards: sushy returns normally even if the BMC refuses."""
         discs = self._known_discs()
-        with self._converted_errors("eject the virtual CD"):
+        with self._converted_errors("eject the virtual CD"), self._writing(writes.EJECT):
             discs.eject()
 
     def offers(self, target: str) -> bool:
@@ -214,37 +229,42 @@ class SushyBmc:
         sushy clears the URI of an earlier override if this one has none.
         """
         with self._converted_errors(f"set the boot override to {target}"):
-            system = self._known()
+            system, action = self._known(), writes.override(target, enabled)
             if self._quirks.boots_by_attributes:
                 attributes = self._boot_attributes()
                 if target == CD:
-                    attributes.write(self._http, VIRTUAL_CD_ONCE)
+                    with self._writing(action):
+                        attributes.write(self._http, VIRTUAL_CD_ONCE)
                     return
                 if attributes.choose_virtual_cd:
-                    attributes.write(self._http, NOTHING)
+                    with self._writing(writes.NO_OVERRIDE):
+                        attributes.write(self._http, NOTHING)
             spellings = SPELLINGS.get(target, (target,)) if target else ()
             wanted = tuple(map(sushy.BootSource, spellings[::-1] if self._quirks.usb_cd_first else spellings))
             offered, sent = system.get_allowed_system_boot_source_values(), mode or self.boot_mode
-            self._set_boot(
-                target=self._first(wanted, offered, "boot override") if wanted else None,
-                enabled=sushy.BootSourceOverrideEnabled(enabled),
-                mode=sushy.BootSourceOverrideMode(sent) if sent else None,
-                http_boot_uri=uri or None,
-            )
+            with self._writing(action, *([writes.boot_mode(sent)] if sent else [])):
+                self._set_boot(
+                    target=self._first(wanted, offered, "boot override") if wanted else None,
+                    enabled=sushy.BootSourceOverrideEnabled(enabled),
+                    mode=sushy.BootSourceOverrideMode(sent) if sent else None,
+                    http_boot_uri=uri or None,
+                )
 
     def set_boot_mode(self, mode: str) -> None:
         """Request a boot mode and nothing else, as ironic does, unless the BMC wants the whole Boot."""
-        with self._converted_errors(f"set the boot mode to {mode}"):
+        with self._converted_errors(f"set the boot mode to {mode}"), self._writing(writes.boot_mode(mode)):
             self._set_boot(mode=sushy.BootSourceOverrideMode(mode))
 
     def set_secure_boot(self, *, enabled: bool) -> None:
         """Request that Secure Boot be on or off from the next boot."""
-        with self._converted_errors(f"switch Secure Boot {'on' if enabled else 'off'}"):
+        action = writes.secure_boot(enabled=enabled)
+        with self._converted_errors(f"switch {action}"), self._writing(action):
             self._known().secure_boot.set_enabled(enabled)
 
     def request_power(self, want: Power) -> None:
         """Request On, or Off without a shutdown of the operating system."""
-        with self._converted_errors(f"switch power {want.value}"):
+        action = writes.power(want)
+        with self._converted_errors(f"switch {action}"), self._writing(action):
             system = self._known()
             system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
 
@@ -279,6 +299,10 @@ class SushyBmc:
             if self._quirks.unsupported:
                 raise BmcRefusedError(self._quirks.unsupported, where=self.url)
             return self._seen
+
+    def _writing(self, *actions: str) -> AbstractContextManager[None]:
+        """Name what the requests of the block write to the system."""
+        return self._http.adapter.writing(*(writes.to_bmc(self._address, action) for action in actions))
 
     def _known_discs(self) -> DiscDrives:
         """Return the drives as last read."""

@@ -5,6 +5,7 @@ import socket
 from ipaddress import ip_address
 
 from base.errors import OwnAddressError, SegmentError
+from base.shown import few
 from cluster.values.address import IPV4
 from wires.segment import arp, nd
 from wires.segment.routes import route_to
@@ -63,7 +64,7 @@ def macs_on(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[s
     """
     ask = reached_macs if unproven() else answering_macs
     macs = ask(interface, address, wait_s=wait_s)
-    _log.debug("%s on %s: answered by %s", address, interface, " and ".join(sorted(macs)) or "nobody")
+    _log.debug("%s on %s: answered by %s", address, interface, " and ".join(few(macs)) or "nobody")
     return macs
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from base.errors import SegmentError
+from base.errors import SegmentError, word
 
 ETH_P_ALL, ETH_P_IP = 0x0003, 0x0800
 SOL_PACKET, PACKET_ADD_MEMBERSHIP = 263, 1
@@ -74,7 +74,7 @@ def packets(interface: str, ethertype: int, what: str) -> Iterator[socket.socket
         fix = (
             "make it, or name the bridge that is there"
             if error.errno == errno.ENODEV
-            else f"`ip link set {interface} up`"
+            else f"`ip link set {word(interface)} up`"
         )
         raise SegmentError(f"no {what} here: {error}", where=interface, fix=fix) from error
 

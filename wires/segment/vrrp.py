@@ -21,8 +21,8 @@ ETH_P_IPV6 = 0x86DD
 VRRP = 112
 """Number of the protocol in an IPv4 header, and of the next header in IPv6."""
 ADVERTISEMENT = 1
-ETHERNET, IPV6, MESSAGE = 14, 40, 8
-"""Lengths of the headers of Ethernet, IPv6 and VRRP, in bytes."""
+ETHERNET, IPV4, IPV6, MESSAGE = 14, 20, 40, 8
+"""Lengths of the headers of Ethernet, IPv4 without options, IPv6 and VRRP, in bytes."""
 
 VRRP_ALONE = (
     (LOAD_HALF, 0, 0, 12),
@@ -83,7 +83,7 @@ def parse(frame: bytes) -> Advert | None:
     """
     ethertype, packet = int.from_bytes(frame[12:ETHERNET]), frame[ETHERNET:]
     if ethertype == ETH_P_IP and packet[9:10] == bytes([VRRP]):
-        length, source, size = 4 * (packet[0] & 0x0F), packet[12:16], 4
+        length, source, size = max(IPV4, 4 * (packet[0] & 0x0F)), packet[12:16], 4
         message = packet[length : int.from_bytes(packet[2:4])]
     elif ethertype == ETH_P_IPV6 and packet[6:7] == bytes([VRRP]):
         source, size = packet[8:24], 16

@@ -4,7 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Hashable, Iterator
 
-from base.errors import Fault, Stricter
+from base.errors import Fault, Stricter, quoted
 from cluster.install_config.platform import DISABLED, Bmc, Host
 from cluster.install_config.rules.names import dns_fault
 from cluster.install_config.rules.pools import FENCED
@@ -90,7 +90,7 @@ def _credentials(config: InstallConfig) -> Iterator[Fault]:
         for key, text in (("username", host.bmc.username), ("password", host.bmc.password.get_secret_value())):
             if not text:
                 path = f'["{host.name}"]' if "." in host.name else f".{host.name}"
-                command = f"pulumi config set --secret --path 'bmc_credentials{path}.{key}'"
+                command = f"pulumi config set --secret --path {quoted(f'bmc_credentials{path}.{key}')}"
                 fix = f"write that of the BMC's login; or give it to the stack: `{command}`"
                 yield Fault(f"{where}.bmc.{key}", "missing", fix)
 

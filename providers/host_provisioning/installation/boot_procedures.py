@@ -13,6 +13,11 @@ from wires.redfish.steps import Steps, Waits
 BROKEN_OFF_S = 120.0  # longer than TCP takes to give up on a machine that has just lost the VIP
 INSERT_S = 300.0  # a BMC that downloads the whole ISO on insertion does so within its own HTTP time-out
 
+PLAIN_HTTP = (
+    "if it reads no ISO over TLS, remove the secret from its networkConfig, or set media.plain_http.<host> to true, "
+    "which sends all that is in its ISO in the clear"
+)
+
 
 class BootMedia(Protocol):
     """Makes and serves boot ISOs."""
@@ -23,6 +28,10 @@ class BootMedia(Protocol):
 
     def sent(self, url: str) -> int | None:
         """Return the bytes sent of what is at `url`; None if unknown."""
+        ...
+
+    def certificate(self, url: str) -> str:
+        """Return the PEM by which a BMC verifies the server of `url`; empty if it is set up to do so, or cannot."""
         ...
 
     def progress(self, url: str) -> str:
@@ -134,6 +143,8 @@ class VirtualCd:
         """See `BootProcedure`."""
         what = f"the BMC never fetched the boot ISO from {_server(url)} within {within_s:,.0f} s: {why}"
         fix = "let it reach that address (media.address, media.port, or media.url): look for a firewall or a route"
+        if self.media.certificate(url):
+            fix += f"; {PLAIN_HTTP}"
         own, other = _family(self.bmc.url), _family(url)
         if own and other and own != other:
             fix = f"if it has no IPv{other}, name this machine's IPv{own} address in media.address; else {fix}"
@@ -141,7 +152,7 @@ class VirtualCd:
 
     def _insert(self, steps: Steps, url: str) -> Waits:
         try:
-            yield from steps.media(url, within_s=INSERT_S)
+            yield from steps.media(url, self.media.certificate(url), within_s=INSERT_S)
         except BmcTimeoutError as error:
             if self.media.sent(url) != 0:
                 raise
@@ -156,9 +167,11 @@ class VirtualCd:
     def _refused(self, url: str, error: BmcError) -> ProvisioningError:
         what = f"the BMC refuses the boot ISO from {_server(url)}: {error.fault.what}"
         fix = (
-            "do what the BMC says: some take an ISO only over https (media.url) or only from port 80 (media.port); "
+            "do what the BMC says: some take an ISO only over https (media.tls) or only from port 80 (media.port); "
             "if it cannot reach the ISO, look for a firewall or a route"
         )
+        if self.media.certificate(url):
+            fix = f"do what the BMC says; {PLAIN_HTTP}"
         return ProvisioningError(what, where=self.bmc.url, fix=error.fault.fix or fix)
 
 

@@ -249,6 +249,7 @@ class Installation:
         if not names_image(media, url) or self.adapters.media.sent(url) is None:
             return False
         self._enter("waiting for the firmware, which an earlier run has started")
+        yield from steps.trust(self.adapters.media.certificate(url))
 
         def has_booted() -> bool:
             return not procedure.is_unread(url) or bmc.power() is Power.OFF

@@ -8,7 +8,7 @@ from contextvars import copy_context
 
 from base import log
 from base.clock import Clock
-from base.errors import EngineGoneError, OkdBaremetalError
+from base.errors import EngineGoneError, OkdBaremetalError, unexpected
 from providers.host_provisioning.installation.engine import Installation
 from wires.redfish.steps import Waits, jittered
 
@@ -16,6 +16,7 @@ from wires.redfish.steps import Waits, jittered
 THREADS = 256
 MAX_POLLS_PER_S = 300.0  # one request takes 2 ms of CPU, and one process has one core
 WATCH_S = 0.5
+REPORT = "report it with what `okd-baremetal gather` writes; the next `pulumi up` tries this host again"
 
 Pause = Callable[[float], Awaitable[None]]
 
@@ -86,7 +87,8 @@ async def _run_host(host: str, run: Waits, pool: ThreadPoolExecutor, pause: Paus
             await pause(seconds)
     except EngineGoneError:
         raise
-    except OkdBaremetalError as error:
+    except Exception as caught:
+        error = caught if isinstance(caught, OkdBaremetalError) else OkdBaremetalError(unexpected(caught), fix=REPORT)
         context.run(log.failed, error)
         return error
     return None

@@ -11,12 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from base.errors import one_line
+from base.shown import short
 from base.spec import Model
 
 if TYPE_CHECKING:
     from cryptography import x509
 
+REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
+APPROVAL = REQUESTS + "/{}/approval"
 CLIENT = "kubernetes.io/kube-apiserver-client-kubelet"
 SERVING = "kubernetes.io/kubelet-serving"
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
@@ -193,4 +195,4 @@ def _own_names(content: Content, host: str, addresses: Collection[str]) -> Compa
 
 def _shown(value: Collection[object]) -> str:
     parts = ["=".join(part) if isinstance(part, tuple) else str(part) for part in value]
-    return one_line(" and ".join(sorted(parts))) or "none"
+    return short(" and ".join(sorted(parts))) or "none"

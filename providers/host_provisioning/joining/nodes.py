@@ -5,17 +5,21 @@ The API is polled only while a server is awaited, and has everything that the ne
 """
 
 import threading
+from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 
 from base.clock import Clock
 from base.progress import Say
+from base.shown import short
 from base.spec import Model
 from providers.host_provisioning.joining.certificates import (
+    APPROVAL,
     APPROVED_HERE,
     BOOTSTRAPPER,
     CLIENT,
     NODE,
+    REQUESTS,
     SERVING,
     Content,
     Request,
@@ -26,9 +30,8 @@ from providers.host_provisioning.joining.certificates import (
 from providers.host_provisioning.model import Approval
 from wires.api.resources import KubernetesWriter, Metadata, Status
 
-REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
-APPROVAL = REQUESTS + "/{}/approval"
 NODE_LIST = "/api/v1/nodes"
+MOST_WARNINGS, LONGEST_WARNING = 20, 1000
 POLL_S = 2.0
 """Seconds for which all servers share one poll of the API."""
 
@@ -78,6 +81,8 @@ class Joining:
     _awaited: set[str] = field(default_factory=set)
     _refused: dict[str, str] = field(default_factory=dict)
     """Why each request was refused at the last poll."""
+    _warned: Counter[str] = field(default_factory=Counter)
+    """Number of warnings by the host that their request is for; empty for all other requests."""
     _nodes: dict[str, _Node] = field(default_factory=dict)
     _unreachable: str | None = None
     _next_poll_at: float = 0.0
@@ -116,6 +121,8 @@ class Joining:
             return
         self._unreachable = None
         self._nodes = {node.metadata.name: node for node in nodes.items}
+        listed = {request.metadata.name for request in requests.items}
+        self._refused = {name: why for name, why in self._refused.items() if name in listed}
         for request in requests.items:
             if request.spec.signer in (CLIENT, SERVING):
                 self._handle(request)
@@ -149,7 +156,7 @@ class Joining:
             return
         why = refusal(request, content, host, self.hosts[host], joined=host in self._nodes)
         if why:
-            self._refuse(request, why)
+            self._refuse(request, why, host)
         else:
             self._approve(request, host)
 
@@ -165,7 +172,7 @@ class Joining:
         try:
             self.api.patch(self.vip, APPROVAL.format(name), {"metadata": read, "status": {"conditions": [approval]}})
         except OSError as error:
-            self._refuse(request, f"the API refuses its approval: {error}")
+            self._refuse(request, f"the API refuses its approval: {error}", host)
             return
         self._record(host, Approval(request=name, signer=request.spec.signer, at=self.now()))
         self.log(f"{host}: approved {name} ({request.spec.signer})")
@@ -181,8 +188,18 @@ class Joining:
         if approval.request not in (earlier.request for earlier in approvals):
             approvals.append(approval)
 
-    def _refuse(self, request: Request, why: str) -> None:
+    def _refuse(self, request: Request, why: str, host: str = "") -> None:
+        """Warn of a request that is not approved, once, and for each host up to `MOST_WARNINGS` times.
+
+        Whoever may send requests sends as many, and as long ones, as he likes.
+        """
         name = request.metadata.name
-        if self._refused.get(name) != why:
-            self._refused[name] = why
-            self.warn(f"{name} of {request.spec.username} is not approved: {why}")
+        if self._refused.get(name) == why:
+            return
+        self._refused[name] = why
+        self._warned[host] += 1
+        if self._warned[host] <= MOST_WARNINGS:
+            self.warn(short(f"{name} of {request.spec.username} is not approved: {why}", LONGEST_WARNING))
+        elif self._warned[host] == MOST_WARNINGS + 1:
+            whose = f"for {host}" if host else "for none of the hosts"
+            self.warn(f"further requests {whose} that are not approved are not mentioned: `oc get csr` lists them")

@@ -1,7 +1,8 @@
-"""Read a medium like a BMC: in pieces by Range, from the BMC's own address."""
+"""Read a medium like a BMC: in pieces by Range, from the BMC's own address, over TLS where its URL says so."""
 
 import asyncio
 import re
+import ssl
 from urllib.parse import urlsplit
 
 from testing.fakes.fleet.machine import Machine
@@ -26,7 +27,9 @@ async def fetch(machine: Machine, url: str, address: str, pieces: int, piece_byt
 async def _piece(machine: Machine, url: str, address: str, start: int, end: int) -> int:
     """Read a span, and return the size of the medium, or the end of the span if the size is unknown."""
     parts = urlsplit(url)
-    reader, writer = await asyncio.open_connection(parts.hostname, parts.port or 80, local_addr=(address, 0))
+    tls = _trusting(machine, url) if parts.scheme == "https" else None
+    port = parts.port or (443 if tls else 80)
+    reader, writer = await asyncio.open_connection(parts.hostname, port, local_addr=(address, 0), ssl=tls)
     try:
         writer.write(
             f"GET {parts.path} HTTP/1.1\r\nHost: {parts.netloc}\r\nRange: bytes={start}-{end - 1}\r\n"
@@ -46,3 +49,14 @@ async def _piece(machine: Machine, url: str, address: str, start: int, end: int)
         raise OSError(f"{url}: no answer") from error
     finally:
         writer.close()
+
+
+def _trusting(machine: Machine, url: str) -> ssl.SSLContext:
+    """Return the TLS of the drive that has the medium: it verifies by its own certificates, or nothing."""
+    drive = next(drive for drive in machine.drives.values() if drive.image == url)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    if not drive.verifies:
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    elif drive.certificates:
+        context.load_verify_locations(cadata="".join(drive.certificates.values()))
+    return context

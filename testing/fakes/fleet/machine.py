@@ -110,6 +110,10 @@ class State:
     """Whether Secure Boot is on, from the next boot."""
     mode: str = ""
     """The boot mode; empty if the BMC reports none."""
+    verifies: bool = False
+    """Whether the drive that boots verifies the server of its image."""
+    certificates: list[str] = field(default_factory=list)
+    """PEM of those by which it verifies."""
 
 
 @dataclass
@@ -117,6 +121,10 @@ class Drive:
     """A virtual drive."""
 
     slot: Slot
+    verifies: bool = False
+    """Whether it verifies the server of an image over TLS, by its certificates."""
+    certificates: dict[str, str] = field(default_factory=dict)
+    """PEM by Id."""
     image: str = ""
     inserted: bool = False
 
@@ -165,7 +173,7 @@ class Machine:
         self.jobs: list[Callable[[], None]] = []
         """Changes of the mode and of Secure Boot that wait for the next power-on."""
         self.attributes = {FIRST_BOOT: "Normal", BOOT_ONCE: "Disabled"}
-        self.drives = {slot.name: Drive(slot) for slot in vendor.slots}
+        self.drives = {slot.name: Drive(slot, bool(vendor.verifies)) for slot in vendor.slots}
         self.media_enabled = vendor.media_enabled
         self.disk = ""
         self.running = False
@@ -262,21 +270,27 @@ class Machine:
             len(self.sessions),
             secure,
             self.boot.get(MODE) or "",
+            self.disc_drive().verifies,
+            [*self.disc_drive().certificates.values()],
         )
 
     def change(self, **state: Any) -> None:
         """Change the state at once.
 
         Args:
-            state: `image` (empty: nothing is inserted), `images` by drive, `target`, `enabled` and `mode` of the
-                override, `secure` (Secure Boot is on), or any of `power`, `disk`, `running`, `ignores_once`,
-                `drops_media`, `keeps_once`, `insecure`, `session_limit`, `etag_in`.
+            state: `image` (empty: nothing is inserted), `images` by drive, `verifies` and
+                `certificates` (by Id) of the drive that boots, `target`, `enabled` and `mode` of the override,
+                `secure` (Secure Boot is on), or any of `power`, `disk`, `running`, `ignores_once`, `drops_media`,
+                `keeps_once`, `insecure`, `session_limit`, `etag_in`.
         """
         images = state.pop("images", {})
         if "image" in state:
             images[self.disc_drive().slot.name] = state.pop("image")
         for name, image in images.items():
             self.drives[name].image, self.drives[name].inserted = image, bool(image)
+        for name in ("verifies", "certificates"):
+            if name in state:
+                setattr(self.disc_drive(), name, state.pop(name))
         if "secure" in state:
             self.secure_boot["SecureBootEnable"] = state.pop("secure")
         for name in ("target", "enabled", "mode"):

@@ -134,6 +134,12 @@ def _routes(vendor: Vendor) -> Routes:
         routes |= {f"GET {path}": partial(_read, tree.secure_boot), f"PATCH {path}": writes.patch_secure_boot}
     if not vendor.media_enabled:
         routes[f"POST {vendor.enable_path}"] = writes.enable_media
+    return routes | _drives(vendor)
+
+
+def _drives(vendor: Vendor) -> Routes:
+    """Return the handlers of the virtual drives."""
+    routes: Routes = {}
     for slot in vendor.slots:
         path = f"{vendor.media_path}/{slot.name}"
         routes[f"GET {path}"] = partial(_read_drive, slot.name)
@@ -142,7 +148,28 @@ def _routes(vendor: Vendor) -> Routes:
             routes[f"POST {path}/Actions/VirtualMedia.EjectMedia"] = partial(writes.eject, slot.name)
         elif vendor.media_by == "patch":
             routes[f"PATCH {path}"] = partial(writes.patch_drive, slot.name)
+        if vendor.verifies is not None:
+            routes |= _certificates(path, slot.name)
     return routes
+
+
+def _certificates(path: str, drive: str) -> Routes:
+    """Return the handlers of a drive that can verify the server of its image."""
+    routes: Routes = {
+        f"PATCH {path}": partial(writes.verify_media, drive),
+        f"POST {path}/Certificates": partial(writes.add_certificate, drive),
+        f"GET {path}/Certificates": partial(_read, lambda machine: tree.certificates(machine, machine.drives[drive])),
+    }
+    for name in writes.CERTIFICATE_IDS:
+        routes[f"GET {path}/Certificates/{name}"] = partial(_read_certificate, drive, name)
+        routes[f"DELETE {path}/Certificates/{name}"] = partial(writes.remove_certificate, drive, name)
+    return routes
+
+
+def _read_certificate(drive: str, name: str, machine: Machine, request: Request) -> Answer:
+    if name not in machine.drives[drive].certificates:
+        return refuse(MISSING, name)
+    return _read(lambda machine: tree.certificate(machine, machine.drives[drive], name), machine, request)
 
 
 def _other(path: str, kind: str, _: Machine) -> tree.Document:

@@ -183,15 +183,18 @@ def media(machine: Machine) -> Document:
 def drive(machine: Machine, state: Drive) -> Document:
     """Return a virtual drive."""
     path, slot = f"{machine.vendor.media_path}/{state.slot.name}", state.slot
+    verifies = machine.vendor.verifies is not None
     document = resource(
         path,
-        "VirtualMedia.v1_3_0.VirtualMedia",
+        f"VirtualMedia.v1_{4 if verifies else 3}_0.VirtualMedia",
         Image=_reported(state.image, machine.vendor.image_as) or None,
         ImageName=state.image.rsplit("/", 1)[-1] or None,
         Inserted=state.inserted,
         WriteProtected=True,
         ConnectedVia="URI" if state.inserted else "NotConnected",
     )
+    if verifies:
+        document |= {"VerifyCertificate": state.verifies, "Certificates": link(f"{path}/Certificates")}
     if slot.types:
         document["MediaTypes"] = slot.types
     if slot.protocol:
@@ -208,6 +211,19 @@ def drive(machine: Machine, state: Drive) -> Document:
         target = {"target": f"{path}/Oem/{maker}/Actions/{slot.own_action}"}
         document["Oem"] = {maker: {"Actions": {f"#{slot.own_action}": target}}}
     return document
+
+
+def certificates(machine: Machine, state: Drive) -> Document:
+    """Return the collection of certificates by which a virtual drive verifies."""
+    path = f"{machine.vendor.media_path}/{state.slot.name}/Certificates"
+    return collection(path, "CertificateCollection", state.certificates)
+
+
+def certificate(machine: Machine, state: Drive, name: str) -> Document:
+    """Return a certificate of a virtual drive."""
+    path = f"{machine.vendor.media_path}/{state.slot.name}/Certificates/{name}"
+    text = state.certificates[name]
+    return resource(path, "Certificate.v1_3_0.Certificate", CertificateType="PEM", CertificateString=text)
 
 
 def _reported(image: str, form: str) -> str:

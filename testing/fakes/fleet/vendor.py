@@ -26,6 +26,7 @@ class Vendor:
         own_action: Name of the System's own action that mounts an image; empty if there is none.
         media_refused: Parameters of InsertMedia that are an error.
         media_schemes: Schemes of the URLs that InsertMedia accepts.
+        verifies: VerifyCertificate of the drives at first; None: it reads images over TLS from whoever answers.
         image_as: How a drive reports its image: as its `url`, with its file name `twice`, or only by its `name`.
         insert_full: Answer to an insert into a full drive.
         eject_empty: Answer to an eject of an empty drive; None for success.
@@ -79,6 +80,7 @@ class Vendor:
     own_action: str = ""
     media_refused: tuple[str, ...] = ()
     media_schemes: tuple[str, ...] = ("http", "https")
+    verifies: bool | None = None
     image_as: str = "url"
     insert_full: Refusal = parts.IN_USE
     eject_empty: Refusal | None = None

@@ -23,6 +23,10 @@ GENERIC_SYSTEM = replace(
     targets=(*GENERIC.targets, "BiosSetup"),
 )
 
+# VerifyCertificate and Certificates as DSP0268 and sushy-tools have them.
+GENERIC_TLS = replace(GENERIC_SYSTEM, name="generic_tls", verifies=False)
+GENERIC_STRICT = replace(GENERIC_SYSTEM, name="generic_strict", verifies=True)
+
 # HttpBootUri as the schema has it (DMTF, ComputerSystem 1.9 and later): null where nothing was set.
 GENERIC_HTTP = replace(GENERIC_SYSTEM, name="generic_http", http_boot=True)
 
@@ -261,7 +265,8 @@ LENOVO_PATCH = Vendor(
 AMI_SERVICE = ("AMI", "AMI Redfish Server", "Ami")
 
 # "where VirtualMedia lives | AMI MegaRAC" (empty until enabled), "ETag | AMI", "boot override | AMI" (all in one
-# PATCH). D1: it reports its image with the file name twice. A captured H262: only the service root names AMI.
+# PATCH). D1: it reports its image with the file name twice. swallow's decision 047: it takes
+# no https. A captured H262: only the service root names AMI.
 AMI = Vendor(
     "ami",
     "GIGABYTE",
@@ -274,6 +279,7 @@ AMI = Vendor(
     manager="Self",
     service=AMI_SERVICE,
     media_enabled=False,
+    media_schemes=("http",),
     image_as="twice",
     boot_whole=True,
     needs_etag=428,
@@ -289,6 +295,7 @@ GIGABYTE = replace(
     slots=(Slot("HD1", ()), Slot("CD1", ())),
     enable_action="VirtualMedia.EnableRMedia",
     enable_on="Systems",
+    media_schemes=GENERIC.media_schemes,
     image_as="url",
     firmware=parts.NO_KEYS,
 )
@@ -335,6 +342,7 @@ OPENBMC = Vendor(
 
 ALL = (
     *(GENERIC, GENERIC_SYSTEM, GENERIC_NAME, GENERIC_HTTP, GENERIC_WHOLE, GENERIC_MODE, NO_HDD),
+    *(GENERIC_TLS, GENERIC_STRICT),
     *(DELL, DELL_R750, DELL3, DELL4, DELL5, DELL10),
     *(HPE, HPE_TARGET, HPE_ILO4, SUPERMICRO, SUPERMICRO_X13),
     *(LENOVO, LENOVO_PATCH),

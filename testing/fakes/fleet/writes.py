@@ -25,6 +25,9 @@ CHANGED = Refusal(412, "Base.1.8.PreconditionFailed")
 READ_ONLY = Refusal(400, "Base.1.8.PropertyNotWritable")
 UNKNOWN_PROPERTY = Refusal(400, "Base.1.8.PropertyUnknown")
 INCOMPLETE = Refusal(400, "Base.1.8.PropertyMissing")
+FULL = Refusal(409, "Base.1.8.CreateLimitReachedForResource")
+CERTIFICATE_IDS = ("1", "2")
+"""The certificates that a drive has room for."""
 IN_POST = Refusal(400, "iLO.2.14.UnableToModifyDuringSystemPOST")
 COMMITTED = Refusal(400, "IDRAC.2.14.SYS011")
 IN_LEGACY = Refusal(400, "Base.1.8.PropertyValueConflict")
@@ -195,6 +198,38 @@ def _unload(machine: Machine, drive: Drive) -> Answer:
     else:
         empty()
     return DONE
+
+
+def verify_media(name: str, machine: Machine, request: Request) -> Answer:
+    """Have a drive verify the servers of its images, or not."""
+    if wrong := _outdated(machine, request):
+        return wrong
+    asked = body_of(request) or {}
+    if set(asked) != {"VerifyCertificate"}:
+        return refuse(READ_ONLY)
+    machine.drives[name].verifies = asked["VerifyCertificate"]
+    machine.version += 1
+    return DONE
+
+
+def add_certificate(name: str, machine: Machine, request: Request) -> Answer:
+    """Add a certificate to a drive, as sushy-tools does: it answers nothing but its Location."""
+    drive, asked = machine.drives[name], body_of(request) or {}
+    free = [each for each in CERTIFICATE_IDS if each not in drive.certificates]
+    if set(asked) != {"CertificateString", "CertificateType"} or asked["CertificateType"] != "PEM":
+        return refuse(INCOMPLETE)
+    if not free:
+        return refuse(FULL)
+    drive.certificates[free[0]] = asked["CertificateString"]
+    machine.version += 1
+    location = f"{machine.vendor.media_path}/{name}/Certificates/{free[0]}"
+    return Answer(204, headers={"Location": location})
+
+
+def remove_certificate(name: str, certificate: str, machine: Machine, request: Request) -> Answer:
+    """Remove a certificate from a drive."""
+    machine.version += 1
+    return DONE if machine.drives[name].certificates.pop(certificate, "") else refuse(MISSING, certificate)
 
 
 def patch_drive(name: str, machine: Machine, request: Request) -> Answer:

@@ -84,6 +84,7 @@ for role, wanted in site["roles"].items():
             ca=site["ca"],
             media_address=site["media_address"],
             media_port=site["media_port"],
+            over_tls=site["over_tls"],
             base_iso_sha256=site["base_iso_sha256"],
             ignition_sha256=dict.fromkeys(members, wanted["ignition_sha256"]),
             own_ignition=dict.fromkeys(members, wanted["ours"]),

@@ -279,7 +279,10 @@ def release(scripts: Path) -> Path:
     return scripts / "release"
 
 
-def test_after_a_release_open_connections_are_served_from_lo_for_15_s(scripts: Path, plan: ClusterPlan) -> None:
+@pytest.mark.parametrize("end", ["left", "held"])
+def test_until_15_s_after_the_vip_left_open_connections_are_served_from_lo(
+    end: str, scripts: Path, plan: ClusterPlan
+) -> None:
     """With `arp_ignore` nobody new is told the way there, see docs/adr/0008."""
     os.mkfifo(scripts / "time")
     slept = scripts / "slept"
@@ -288,15 +291,25 @@ def test_after_a_release_open_connections_are_served_from_lo_for_15_s(scripts: P
     )
     (scripts / "bin/sleep").chmod(0o755)
     vip = f" {plan.api.address}/32 "
+
+    def until_it_sleeps(wanted_s: int) -> None:
+        until(f"it sleeps for {wanted_s} s", lambda: slept.exists() and slept.read_text() == f"{wanted_s}\n")
+        assert vip in guest.run("ip -o address show dev lo")
+
     with channel(scripts) as guest:
         assert guest.send("status") == "held vip=no api=no"
         assert guest.run("cat /proc/sys/net/ipv4/conf/all/arp_ignore") == "1\n"
+        guest.run("ip link add nic0 type veth peer name nic1")
+        guest.run(f"ip address add {vip} dev nic0")
         assert vip not in guest.run("ip -o address show dev lo")
-        assert guest.send("release") == "released vip=no api=no"
-        assert vip in guest.run("ip -o address show dev lo")
-        until("it waits", slept.exists)
-        assert slept.read_text() == "15\n"
-        assert vip in guest.run("ip -o address show dev lo")
+        assert guest.send("release") == "released vip=yes api=no"
+        until_it_sleeps(1)
+        if end == "left":
+            guest.run(f"ip address delete {vip} dev nic0")
+        else:
+            assert guest.send("hold") == "held vip=yes api=no"
+        (scripts / "time").write_text("is over\n")
+        until_it_sleeps(15)
         (scripts / "time").write_text("is over\n")
         until("no VIP on lo", lambda: vip not in guest.run("ip -o address show dev lo"))
 

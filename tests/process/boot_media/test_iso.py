@@ -4,7 +4,9 @@ import base64
 import hashlib
 import json
 import os
+import signal
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -201,10 +203,42 @@ def test_nothing_is_left_on_disk(
         made(maker, keyfiles=KEYFILES)
         with pytest.raises(BootMediaError):
             made(maker, ignition=b"no json", keyfiles=KEYFILES)
-        left = [path.name for path in tmp_path.rglob("*") if path.is_file()]
-        assert sorted(left) == ["live.ign", "poweroff.sh"], "no file remains with a secret, and the copy has no name"
-        assert list(base.parent.iterdir()) == [base]
+        assert list(tmp_path.iterdir()) == []
+        assert list(base.parent.iterdir()) == [base], "the copy has no name"
     assert list(tmp_path.iterdir()) == []
+
+
+KILLED = """\
+import sys
+from pathlib import Path
+from boot_media.iso import IsoMaker
+
+base, sha256, tool, url, text = sys.argv[1:]
+with IsoMaker(Path(base), sha256, Path(tool)) as maker:
+    maker.make(ignition=text.encode(), keyfiles={"eth0.nmconnection": text}, hints={}, report_url=url)
+"""
+CANARY = "CNRY-of-a-supplicant"
+
+
+def test_a_kill_leaves_no_secret_on_disk(base: Path, installer: Path, tmp_path: Path) -> None:
+    """S14: the maker is killed while the tool reads the keyfile."""
+    tool, temporary, seen = tmp_path / "tool", tmp_path / "temporary", tmp_path / "seen"
+    tool.write_text(
+        f"""#!/bin/bash
+all=("$@")
+while [ $# -gt 0 ] && [ "$1" != --network-keyfile ]; do shift; done
+[ $# -gt 0 ] || exec {installer} "${{all[@]}}"
+cp "$2" {seen}
+kill -KILL $PPID
+"""
+    )
+    tool.chmod(0o755)
+    temporary.mkdir()
+    command = [sys.executable, "-c", KILLED, str(base), digest(base), str(tool), URL, CANARY]
+    killed = subprocess.run(command, cwd=ROOT, env={**os.environ, "TMPDIR": str(temporary)}, check=False)
+    assert (killed.returncode, seen.read_text()) == (-signal.SIGKILL, CANARY)
+    left = [path for path in (*temporary.rglob("*"), *base.parent.iterdir()) if path.is_file()]
+    assert [path for path in left if CANARY.encode() in path.read_bytes()] == []
 
 
 @pytest.mark.parametrize(

@@ -198,3 +198,18 @@ def test_a_job_that_cannot_comment_fails(site: Site, service: str) -> None:
     for name in ("gh", "curl"):
         (site.folder / "bin" / name).write_text("#!/bin/sh\nexit 4\n")
     assert getattr(site, service)() != 0
+
+
+@pytest.mark.parametrize("service", ["github", "gitlab"])
+@pytest.mark.parametrize("ticks", [0, 1, 2, 3, 4, 9])
+def test_no_error_ends_the_fence_of_the_comment(site: Site, service: str, ticks: int) -> None:
+    """S23: by CommonMark, a line of as many backquotes as the fence has, or more, ends it."""
+    refused = f"{'`' * ticks}\n**APPROVED**\n{'`' * ticks} inline {'`' * ticks}\n"
+    (site.folder / "refused").write_text(refused)
+    (site.folder / "bin" / "okd-baremetal").write_text('#!/bin/sh\ncat "$SITE/refused" >&2\nexit 2\n')
+    assert getattr(site, service)() == 2
+    _, _, opening, *lines, closing = site.read("body").splitlines()
+    assert (opening, "\n".join(lines)) == (f"{closing}text", refused.rstrip("\n"))
+    assert set(closing) == {"`"}
+    assert len(closing) >= 3
+    assert [line for line in lines if line and not line.strip("`") and len(line) >= len(closing)] == []

@@ -1,5 +1,6 @@
 """The image of a release: what `tools/image` has built, the workflow of a tag, and `make setup` in the image."""
 
+import hashlib
 import os
 import re
 import shutil
@@ -123,6 +124,29 @@ def test_its_packages_are_those_that_no_build_alone_needs(checkout: Path) -> Non
     assert not {name for name in names if name.endswith("-dev")}
 
 
+def test_the_list_is_of_the_archive_that_make_image_left(
+    checkout: Path, built: subprocess.CompletedProcess[str]
+) -> None:
+    archive = Path(built.stdout.strip())
+    listed = archive.with_suffix(".cdx.json")
+    pins = hashlib.sha256((checkout / "tools" / "go" / "syft" / "go.sum").read_bytes()).hexdigest()[:16]
+    write(checkout.parent / ".cache" / "okd-baremetal" / f"syft-{pins}", LAST)
+    done = run(checkout, "tools/sbom")
+    assert (done.returncode, done.stdout) == (0, f"{listed}\n"), done.stderr
+    assert (checkout.parent / "asked").read_text().splitlines()[-1] == (
+        f"scan oci-archive:{archive} --quiet --source-name okd-baremetal --source-version {VERSION} "
+        f"--output cyclonedx-json={listed}"
+    )
+
+
+def test_without_an_image_there_is_nothing_to_list(checkout: Path, pinned: Path) -> None:
+    (pinned / ".venv").symlink_to(checkout / ".venv")
+    done = run(pinned, "tools/sbom")
+    archive = pinned / "dist" / f"okd-baremetal-{VERSION}.tar"
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == f"sbom: {archive} is missing: run `make image` first\n"
+
+
 def test_a_tag_that_is_not_the_version_is_refused(checkout: Path) -> None:
     done = run(checkout, "tools/image", "v9.9.9")
     assert (done.returncode, done.stdout) == (2, "")
@@ -182,17 +206,24 @@ def test_actionlint_and_shellcheck_accept_the_workflow(tmp_path: Path) -> None:
     assert_linted(WORKFLOW, "$REGISTRY_USER", tmp_path)
 
 
-def test_the_workflow_publishes_the_archive_that_make_names(tmp_path: Path) -> None:
+def test_the_workflow_signs_and_publishes_what_make_made(tmp_path: Path) -> None:
     (tmp_path / "bin").mkdir()
     note = 'echo "${0##*/} $*" >>"$ASKED"'
-    for name in ("apt-get", "git", "gh", "skopeo"):
+    for name in ("apt-get", "git", "gh"):
         write(tmp_path / "bin" / name, note)
-    write(tmp_path / "bin" / "skopeo", f'{note}; [ "$1" = copy ] || cat >>"$ASKED"')
-    write(tmp_path / "bin" / "make", f'{note}; mkdir dist; touch "dist/okd-baremetal-${{2#TAG=v}}.tar"')
+    write(
+        tmp_path / "bin" / "skopeo", f'{note}; if [ "$1" = copy ]; then echo sha256:d1 >"$3"; else cat >>"$ASKED"; fi'
+    )
+    write(tmp_path / "bin" / "cosign", f'{note}; [ "$1" = sign ] || touch "$4"')
+    name = "dist/okd-baremetal-1.2.3"
+    write(
+        tmp_path / "bin" / "make",
+        f"{note}; mkdir -p dist; touch {name}.$([ $1 = sbom ] && echo cdx.json || echo tar)",
+    )
     (tmp_path / "repository").mkdir()
-    (job,) = yaml.safe_load(WORKFLOW.read_text())["jobs"].values()
+    image, publish = yaml.safe_load(WORKFLOW.read_text())["jobs"].values()
     given = {"REGISTRY": "registry.example.com/us", "REGISTRY_USER": "we", "REGISTRY_PASSWORD": "secret"}
-    for step in job["steps"]:
+    for step in (*image["steps"], *publish["steps"]):
         if "run" in step:
             done = run(tmp_path / "repository", *bash(step["run"]), GITHUB_REF_NAME="v1.2.3", **given)
             assert (done.returncode, done.stderr) == (0, "")
@@ -200,8 +231,14 @@ def test_the_workflow_publishes_the_archive_that_make_names(tmp_path: Path) -> N
     assert asked[2:] == [
         f"git config --global --add safe.directory {tmp_path / 'repository'}",
         "make image TAG=v1.2.3",
+        "make sbom",
+        f"cosign sign-blob --yes --bundle {name}.cdx.json.sigstore.json {name}.cdx.json",
+        f"cosign sign-blob --yes --bundle {name}.tar.sigstore.json {name}.tar",
         "skopeo login --username we --password-stdin registry.example.com",
         "secret",
-        "skopeo copy oci-archive:dist/okd-baremetal-1.2.3.tar docker://registry.example.com/us/okd-baremetal:1.2.3",
-        "gh release create v1.2.3 --verify-tag --notes CHANGELOG.md says what changes. dist/okd-baremetal-1.2.3.tar",
+        f"skopeo copy --digestfile digest oci-archive:{name}.tar docker://registry.example.com/us/okd-baremetal:1.2.3",
+        "cosign sign --yes registry.example.com/us/okd-baremetal@sha256:d1",
+        f"gh release create v1.2.3 --verify-tag --notes CHANGELOG.md says what changes. {name}.cdx.json "
+        f"{name}.cdx.json.sigstore.json {name}.tar {name}.tar.sigstore.json",
     ]
+    assert publish["permissions"]["id-token"] == "write"

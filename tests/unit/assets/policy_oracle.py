@@ -144,7 +144,8 @@ def _instance(text: str, head: str) -> Instance:
     own = _block(text, head)
     tracked = _block(own, "track_script").split()
     scripts = {name: int(_weight(_block(text, f"vrrp_script {name}"))) for name in tracked}
-    peers = _block(own, "unicast_peer").split() if "unicast_peer" in own else ()
+    lines = _block(own, "unicast_peer").splitlines() if "unicast_peer" in own else []
+    peers = [line.removesuffix(" min_ttl 255 max_ttl 255").strip() for line in lines if line]
     delay = _value(own, "preempt_delay") if "preempt_delay" in own else "0"
     return Instance(int(_value(own, "priority")), scripts, frozenset(peers), int(delay))
 

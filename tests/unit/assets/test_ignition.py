@@ -12,7 +12,7 @@ from pydantic import SecretBytes, SecretStr
 from assets.file import Files, Reader, RenderedFile
 from assets.ignition import Config, Content, File, Resource, Unit, User, compose, composed_sha256, own_config
 from assets.render import render
-from base.errors import AssetError
+from base.errors import AssetError, one_line
 from cluster.plan import ClusterPlan
 from testing.ignition_validate import validate
 
@@ -215,7 +215,7 @@ AMONG_KEYS = "2 times among the keys and groups of user core. Fix: keep one of t
         *(
             pytest.param(
                 lambda name=name: Unit(name, INSTALL),
-                f"{name}: {NO_UNIT}",
+                f"{one_line(name)}: {NO_UNIT}",
                 id=f"unit-{name}",
             )
             for name in ("okd", "okd.conf", "okd.service.d", ".service", "../okd.service", "okd.service\n", "ö.timer")

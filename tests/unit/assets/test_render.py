@@ -92,6 +92,17 @@ def test_a_vip_has_a_host_prefix_and_is_recognizable_as_a_vip(name: str) -> None
     assert vips == wanted
 
 
+@pytest.mark.parametrize("name", clusters.WITH_VIPS)
+def test_adverts_count_only_from_peers_on_the_segment(name: str) -> None:
+    """S1, in each instance with unicast; tests/wire/test_forged_adverts.py has the attack."""
+    texts = [file.text for file in everything(clusters.intent(name)) if file.reader is Reader.KEEPALIVED]
+    for block in re.findall(r"^vrrp_instance .*?^}$", "\n".join(texts), re.M | re.S):
+        _, unicast, peers = block.partition("    unicast_ttl 255\n    check_unicast_src\n    unicast_peer {\n")
+        assert bool(unicast) == ("unicast" in block)
+        for peer in peers.partition("    }")[0].splitlines():
+            assert peer.endswith(" min_ttl 255 max_ttl 255")
+
+
 def test_with_a_balancer_of_the_site_no_machine_claims_or_balances_a_vip() -> None:
     files = everything(clusters.intent("balancer"))
     assert {file.reader for file in files} & {Reader.KEEPALIVED, Reader.HAPROXY, Reader.NFT} == set()

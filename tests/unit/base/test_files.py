@@ -1,13 +1,15 @@
 """Private files: who can read them at each moment, and what an interrupted write leaves."""
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
 import pytest
 
-from base.files import replaced, write_private
+from base.files import MOST_BYTES, read_file, replaced, write_private
+from testing.checkout import ROOT
 
 
 @pytest.fixture(autouse=True, params=[0o000, 0o022, 0o077], ids="umask-{:03o}".format)
@@ -55,3 +57,68 @@ def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="No space left"), replaced(path) as new:
         fail(new)
     assert [each.read_text() for each in tmp_path.iterdir()] == ["before"]
+
+
+@pytest.mark.parametrize("kind", ["device", "fifo", "folder", "long"])
+def test_only_a_regular_file_of_bounded_size_is_read(kind: str, tmp_path: Path) -> None:
+    """S24 of issue 43: `check /dev/zero` took all memory, and a FIFO had no end."""
+    path = Path("/dev/zero") if kind == "device" else tmp_path / kind
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "long":
+        with path.open("wb") as file:
+            file.truncate(MOST_BYTES + 1)
+    said = {"folder": "Is a directory", "long": "longer than 64 MiB"}.get(kind, "not a regular file")
+    with pytest.raises(OSError, match=said):
+        read_file(path)
+
+
+def test_a_link_to_a_regular_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"\xff\0")
+    (tmp_path / "link").symlink_to("file")
+    assert read_file(tmp_path / "link") == b"\xff\0"
+
+
+OWN_READERS = {
+    *("base/files.py", "base/memory.py", "base/log_file.py", "base/log_entries.py", "base/lock.py"),
+    *("assets/render.py", "boot_media/disk.py", "cli/shared/version.py", "fleet/site/updates.py"),
+    *("fleet/keys.py", "fleet/site/record.py"),
+    "cli/runs/verifier.py",  # which imports only the standard library
+    *("boot_media/iso.py", "boot_media/download.py", "boot_media/media_server.py", "cli/start/payload.py"),
+    *("cli/support/gather.py", "cli/support/bootstrap_journals.py", "cli/runs/timeline.py", "payload/pem.py"),
+    *(
+        "providers/pulumi/plugin_process.py",
+        "providers/pulumi/run_follower.py",
+        "providers/rendered_asset/readers.py",
+    ),
+    *("providers/provisioner_preflight/probe.py", "providers/host_provisioning/installation/durations.py"),
+    *("cli/start/payload_folders.py", "cli/shared/command_line.py", "cli/support/archive.py"),
+}
+"""Modules that read what this program, its tools or the kernel wrote: templates, logs, images, /proc, /sys."""
+
+
+def test_what_a_site_wrote_is_read_by_one_helper() -> None:
+    """S24 of issue 43."""
+    rooms = (
+        "assets",
+        "base",
+        "boot_media",
+        "cli",
+        "cluster",
+        "components",
+        "fleet",
+        "payload",
+        "providers",
+        "review",
+        "wires",
+    )
+    reads = re.compile(r"\.read_(?:text|bytes)\(|(?<![\w.])open\(|(?:path|file|source|Path\(.*\)|os)\.open\(")
+    found = {
+        str(module.relative_to(ROOT))
+        for room in rooms
+        for module in (ROOT / room).rglob("*.py")
+        if reads.search(module.read_text())
+    }
+    assert found <= OWN_READERS

@@ -1,6 +1,10 @@
 """Requests to a server: by the proxy that the environment names, within their time, and each once."""
 
 import base64
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
@@ -8,6 +12,8 @@ import pytest
 from urllib3 import ProxyManager
 
 from base.http_client import pool_for
+from boot_media.web_server import _head
+from wires.web_hook import send
 
 URL = "https://images.example.com/base.iso"
 
@@ -78,3 +84,33 @@ def test_a_server_that_asks_to_be_asked_again_gets_one_request() -> None:
             answer = pool.request("GET", url)
         server.shutdown()
     assert (answer.status, requests) == (503, ["/base.iso"])
+
+
+@pytest.mark.parametrize("ask", [lambda url: send(url, {"text": "x"}), _head], ids=["web-hook", "web-server-of-isos"])
+def test_headers_that_trickle_in_end_at_the_limit(
+    ask: Callable[[str], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S10, of other wires: each byte comes in time, the last one never."""
+    monkeypatch.setattr("wires.web_hook.WHOLE_S", 0.3)
+    monkeypatch.setattr("boot_media.web_server.ANSWER_S", 0.3)
+
+    class Dripping(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            with suppress(OSError):
+                self.wfile.write(b"HTTP/1.1 200 OK\r\n")
+                while not over.wait(0.02):
+                    self.wfile.write(b"X: y\r\n")
+
+        do_HEAD = do_POST  # noqa: N815
+
+        def log_message(self, *_: object) -> None: ...
+
+    over = threading.Event()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Dripping) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        began = time.monotonic()
+        with pytest.raises((ConnectionError, TimeoutError)):
+            ask(f"http://127.0.0.1:{server.server_address[1]}/x")
+        assert time.monotonic() - began < 1.5, "100 headers, which http.client allows, take 2 s"
+        over.set()
+        server.shutdown()

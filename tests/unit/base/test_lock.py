@@ -4,6 +4,7 @@ import os
 import re
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -117,6 +118,35 @@ def test_a_link_to_another_folder_is_not_followed(tmp_path: Path, lock_folder: P
     with pytest.raises(LockError, match="lrwxrwxrwx of user"), held("x"):
         pass
     assert list(elsewhere.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("put", "mode"),
+    [
+        pytest.param(lambda folder, _: folder.touch(0o644), "-rw-r--r--", id="file"),
+        pytest.param(lambda folder, _: folder.touch(0o700), "-rwx------", id="file-of-mode-0700"),
+        pytest.param(lambda folder, _: os.mkfifo(folder, 0o700), "prwx------", id="fifo"),
+        pytest.param(lambda folder, target: folder.symlink_to(target), "lrwxrwxrwx", id="link-to-nothing"),
+        pytest.param(lambda folder, _: folder.symlink_to(folder), "lrwxrwxrwx", id="link-to-itself"),
+    ],
+)
+def test_what_is_no_folder_is_refused_in_one_line_and_stays(
+    put: Callable[[Path, Path], None], mode: str, tmp_path: Path, lock_folder: Path
+) -> None:
+    """S8: such a link made root create a file anywhere, such as /etc/nologin."""
+    target = tmp_path / "nologin"
+    put(lock_folder, target)
+    with pytest.raises(LockError) as caught, held("x"):
+        pass
+    user = os.geteuid()
+    assert str(caught.value) == (
+        f"{lock_folder}: {mode} of user {user}, instead of drwx------ of user {user}. "
+        "Fix: when no run is in progress, remove it as root"
+    )
+    assert not target.exists()
+    lock_folder.unlink()
+    with held("x"):
+        assert lock_folder.is_dir(), "the fix helps"
 
 
 def test_a_folder_that_cannot_be_made_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -145,7 +145,7 @@ def test_what_a_resource_reports_is_a_step_of_it() -> None:
 
 
 def test_an_error_is_in_it_in_full_and_ends_with_its_path() -> None:
-    error = BmcRefusedError("HTTP 500\nsecond line", where="https://192.0.2.9", fix="look")
+    error = BmcRefusedError("HTTP 500", where="https://192.0.2.9", fix="look", details=["second line"])
     with pytest.raises(BmcRefusedError) as caught, working("m0"):
         raise error
     assert caught.value.__notes__ == [f"log: {files()[0]}"]

@@ -115,13 +115,31 @@ def test_the_iso_of_a_host_is_served_until_its_boot_is_disabled(recipe: Recipe) 
         media.disable_boot("w0")
         url = published(media, "w0")
         path = f"/{url.split('/', 3)[3]}"
-        iso = server.find(path)
+        iso = server.find(path, over_tls=False)
         assert iso is not None
         assert media.size("w0") == iso.size
         media.disable_boot("w0")
-        assert server.find(path) is None
+        assert server.find(path, over_tls=False) is None
         media.enable_boot("w0")
-        assert server.find(path) == iso
+        assert server.find(path, over_tls=False) == iso
+
+
+def test_a_secret_is_in_no_answer_over_plain_http(recipe: Recipe, tmp_path: Path) -> None:
+    """Attack S9: the ISO with an 802.1x password, unpacked."""
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, replace(recipe, over_tls={"w1"}), print) as media:
+        urls = {host: published(media, host) for host in HOSTS}
+        assert {host: url.partition(":")[0] for host, url in urls.items()} == {
+            "w0": "http",
+            "w1": "https",
+            "w2": "http",
+        }
+        assert "hunter2" in recipe.keyfiles["w1"]["eth1.nmconnection"]
+        answer, body = ask(urls["w1"].replace("https:", "http:"))
+        assert (answer.status, body) == (404, b"")
+        iso = tmp_path / "w1.iso"
+        iso.write_bytes(ask(urls["w1"], trusts=media.certificate(urls["w1"]))[1])
+        assert keyfiles_in(iso, tmp_path / "w1") == recipe.keyfiles["w1"]
+        assert media.certificate(urls["w0"]) == ""
 
 
 def test_a_host_on_a_provisioning_network_reaches_all_by_the_boot_server(recipe: Recipe, tmp_path: Path) -> None:

@@ -3,10 +3,11 @@
 import asyncio
 import http.client
 import os
+import select
 import socket
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -15,10 +16,12 @@ import pytest
 
 from base.errors import ProvisioningError
 from boot_media import media_server as media
+from boot_media.connections import Connections
 from boot_media.iso import Iso
 from boot_media.iso9660 import Span
-from boot_media.media_server import MediaServer, pieces, span_of
+from boot_media.media_server import MediaServer
 from boot_media.netboot import BOOT_SCRIPT_TEXT, LiveFiles
+from boot_media.published import pieces, span_of
 from providers.host_provisioning.installation.scheduler import allow_open_files
 from testing.live_disks import Device, run_script
 from tests.unit.boot_media.reader import ask
@@ -75,6 +78,10 @@ def wait_until_idle() -> None:
         ("Bytes=0-9", (0, 10)),
         ("BYTES = 90-", (90, 100)),
         (f"bytes=0-{'9' * 5000}", (0, 100)),
+        (f"bytes={'0' * 5000}90-{'0' * 5000}99", (90, 100)),
+        (f"bytes={'9' * 5000}-", None),
+        (f"bytes=-{'9' * 5000}", (0, 100)),
+        (f"bytes=-{'0' * 5000}", None),
         ("bytes=90-", (90, 100)),
         ("bytes=-10", (90, 100)),
         ("bytes=-1000", (0, 100)),
@@ -205,6 +212,12 @@ def test_head_has_the_size_and_sends_nothing(server: MediaServer, iso: Iso) -> N
     assert server.sent(url) == 0
 
 
+@pytest.mark.parametrize(("first", "status"), [("9", 416), ("0", 206)])
+def test_a_range_of_thousands_of_digits_is_answered(server: MediaServer, iso: Iso, first: str, status: int) -> None:
+    """S15: over 4,300 digits, the connection was dropped."""
+    assert ask(server.publish("h0", iso), "HEAD", Range=f"bytes={first * 5000}-")[0].status == status
+
+
 def test_an_unsatisfiable_range_and_an_unknown_path_are_refused(server: MediaServer, iso: Iso) -> None:
     url = server.publish("h0", iso)
     answer, _ = ask(url, Range=f"bytes={iso.size}-")
@@ -252,6 +265,56 @@ def test_a_range_of_an_older_iso_gets_the_changed_iso_in_full(server: MediaServe
     assert answer.status == 200
 
 
+@contextmanager
+def opened(url: str, number: int, begin: bytes = b"") -> Iterator[list[socket.socket]]:
+    """Open connections, one after the other, that send the beginning of a request and then nothing."""
+    with ExitStack() as stack:
+        connections = list[socket.socket]()
+        for _ in range(number):
+            connections.append(
+                stack.enter_context(socket.create_connection((urlsplit(url).hostname, urlsplit(url).port)))
+            )
+            connections[-1].settimeout(10)
+            connections[-1].sendall(begin)
+        yield connections
+
+
+def open_after(connections: list[socket.socket], number: int) -> list[socket.socket]:
+    """Wait until that many connections have ended, and return the others."""
+    left = list(connections)
+    while len(connections) - len(left) < number:
+        readable, _, _ = select.select(left, [], [], 10)
+        assert readable
+        assert [connection.recv(1) for connection in readable] == [b""] * len(readable)
+        left = [connection for connection in left if connection not in readable]
+    return left
+
+
+@pytest.mark.parametrize("begin", [b"", b"GET /", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nx"], ids=ascii)
+def test_idle_connections_beyond_the_limit_end_and_no_transfer_does(
+    iso: Iso, content: bytes, begin: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S15."""
+    monkeypatch.setattr("boot_media.connections.MOST_CONNECTIONS", 6)
+    with MediaServer("127.0.0.1", 0) as server:
+        url = server.publish("h0", iso)
+        with reading(url) as slow:
+            first = slow.recv(1)
+            with opened(url, 20, begin) as idle:
+                left = open_after(idle, 15)
+                assert ask(url)[1] == content, "a new reader is served"
+                with slow.makefile("rb") as rest:
+                    assert (first + rest.read()).partition(b"\r\n\r\n")[2] == content
+                ended, _, _ = select.select(left, [], [], 0)
+                assert (len(left), len(ended)) == (5, 1), "the new reader's"
+
+
+def test_connections_leave_most_files_to_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """S15."""
+    monkeypatch.setattr("resource.getrlimit", lambda _: (1024, 1 << 20))
+    assert Connections().most == 256
+
+
 def test_a_client_that_goes_away_leaves_the_server_serving(server: MediaServer, iso: Iso, content: bytes) -> None:
     url = server.publish("h0", iso)
     parts = urlsplit(url)
@@ -289,8 +352,9 @@ def test_only_a_short_report_is_received_and_only_at_its_url(server: MediaServer
     assert ask(report_url)[0].status == 404, "nobody reads it"
 
 
-@pytest.mark.parametrize("length", ["", "-1", "x", "1e3", str(10**30)])
+@pytest.mark.parametrize("length", ["", "-1", "x", "1e3", str(10**30), "9" * 5000, "\xb2"], ids=ascii)
 def test_a_report_without_its_length_is_refused(server: MediaServer, length: str) -> None:
+    """S15: over 4,300 digits, the connection was dropped."""
     assert post(server.report_url("cd" * 32), b"", **{"Content-Length": length}) == 413
 
 

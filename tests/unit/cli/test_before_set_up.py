@@ -30,6 +30,7 @@ CALLS = {
     "rehearse": ("prod",),
     "review": ("prod",),
     "log": ("prod",),
+    "verify": ("--help",),
     "report": ("prod",),
     "gather": ("prod",),
     "chart": (),

@@ -1,9 +1,13 @@
 """`okd-baremetal review` of a saved preview; tests/e2e/test_review.py has it make one."""
 
+import hashlib
+import json
 from pathlib import Path
 
 import pytest
 
+from review.preview import read_preview
+from review.write_plan import WritePlan
 from testing.command_line import run
 from testing.preview_steps import file, preview, step_of
 
@@ -35,6 +39,22 @@ def test_html_is_one_page() -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("<!doctype html>\n")
     assert done.stdout.endswith("</html>\n")
+
+
+def test_the_write_plan_is_the_file_whose_sha256_is_the_digest(tmp_path: Path) -> None:
+    plan = tmp_path / "plan.json"
+    done = run("review", "prod", "--write-plan", plan, "--preview", "-", stdin=SAVED)
+    assert done.stdout.endswith(f"\nDigest of this preview: `{hashlib.sha256(plan.read_bytes()).hexdigest()}`\n")
+    assert json.loads(plan.read_text())["writes"] == {}
+
+
+def test_a_write_plan_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    done = run("review", "prod", "--write-plan", tmp_path / "none" / "a", "--preview", "-", stdin=SAVED)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"{tmp_path}/none/a: cannot be written (No such file or directory). "
+        "Fix: name a file in a folder that is writable\n"
+    )
 
 
 def test_what_is_no_preview_is_refused() -> None:
@@ -87,7 +107,7 @@ def test_a_missing_file_is_refused() -> None:
     assert (done.returncode, done.stderr) == (2, "none.json: cannot be read: No such file or directory\n")
 
 
-END = "\nDigest of this preview: `4f53cda18c2baa0c`\n"
+END = f"\nDigest of this preview: `{WritePlan.of(read_preview(preview(), 'a test')).digest}`\n"
 
 
 def engine(folder: Path, script: str) -> str:
@@ -141,3 +161,19 @@ def test_a_backend_that_pulumi_does_not_name_is_refused(tmp_path: Path) -> None:
 
 def test_an_unknown_policy_is_a_wrong_command() -> None:
     assert run("review", "prod", "--preview", "-", "--policy", "images", stdin=preview()).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("[]", '"x"', '{"steps": [7]}', '{"steps": [{}]}', '{"steps": [{"op": [], "urn": "a::b"}]}'),
+        *('{"steps": [], "config": 7}', '{"steps": [{"op": "create", "urn": 7}]}', '{"diagnostics": 7, "steps": {}}'),
+        *('{"diagnostics": [{"severity": "error", "message": 7}], "steps": null}', "[" * 50_000, '{"steps":' * 5000),
+    ],
+    ids=lambda text: text[:40],
+)
+def test_a_malformed_preview_is_refused_in_a_line(text: str) -> None:
+    """S17 of issue 43."""
+    done = run("review", "prod", "--preview", "-", stdin=text)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert done.stderr.startswith("standard input: no output of `pulumi preview --json`. Fix: ")

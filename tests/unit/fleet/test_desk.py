@@ -17,9 +17,10 @@ from temporalio.converter import DataConverter, encode_search_attributes
 
 from base.errors import ConfigError
 from fleet import desk
-from fleet.desk import ClusterStatus
-from fleet.messages import Order, Rollout, Wave
+from fleet.desk import ClusterDetail, ClusterStatus
+from fleet.messages import Order, Preview, Rollout, Status, Wave
 from fleet.workflows import CLUSTER, SINCE, SITE, STEP, queue_of
+from testing.approvers import JANE
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 RUNNING, COMPLETED, FAILED, CANCELED = (
@@ -154,6 +155,19 @@ def test_a_cluster_that_is_under_way_is_not_started_again() -> None:
     )
     assert str(caught.value).splitlines() == [f"north-a: {line}", f"north-b: {line}"]
     assert server.queries == ["WorkflowType = 'Cluster' AND ExecutionStatus = 'Running'"]
+
+
+def test_workflows_that_know_no_signature_are_given_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def older(_client: Client, _cluster: str) -> ClusterDetail:
+        return ClusterDetail(Status("bootstrap: waits for approval", Preview("5eed", []), "", []))
+
+    monkeypatch.setattr(desk, "describe", older)
+    with pytest.raises(ConfigError) as caught:
+        asyncio.run(desk.approve(Server().client, "north-a", "5eed", "somebody", JANE))
+    assert str(caught.value) == (
+        "north-a: the worker of the workflows has an older release, which hands on no signature. "
+        "Fix: restart it with this release, and approve again"
+    )
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ sites:
   north: [north-a, north-b]
   south: [south-a]
 gates: [production]
+approvers: {jane: "5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed5eed"}
 waves:
   - clusters: [south-a]
   - at_a_time: 10
@@ -47,6 +48,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     assert fleet.clusters == ("north-a", "north-b", "south-a")
     assert [fleet.site_of[cluster] for cluster in fleet.clusters] == ["north", "north", "south"]
     assert fleet.gates == (Phase.PRODUCTION,)
+    assert fleet.approvers == {"jane": "5eed" * 16}
     first, last = fleet.resolved_waves
     assert (first.clusters, first.at_a_time, first.hold_at) == (("south-a",), 1, 1)
     assert (last.clusters, last.at_a_time, last.hold_at) == (("north-a", "north-b"), 10, 2)
@@ -63,6 +65,15 @@ def test_sites_alone_are_one_wave_of_all_one_at_a_time_with_both_gates(tmp_path:
 def test_a_fleet_survives_a_round_trip_through_json(tmp_path: Path, text: str) -> None:
     fleet = loaded(tmp_path, text)
     assert Fleet.model_validate_json(fleet.model_dump_json()) == fleet
+
+
+@pytest.mark.parametrize("key", ["5eed", "5eed" * 17, "5EED" * 16, "x" * 64, f"{'5eed' * 16} "])
+def test_what_is_no_public_key_is_refused(tmp_path: Path, key: str) -> None:
+    [line] = refused(tmp_path, f"{SITES}\napprovers: {{jane: '{key}'}}")
+    assert line == (
+        f"approvers.jane: {key} is no public key of 64 hexadecimal digits. "
+        "Fix: write the line that `okd-baremetal fleet approver NAME FILE` printed"
+    )
 
 
 def test_an_empty_list_of_gates_means_no_gates(tmp_path: Path) -> None:

@@ -179,3 +179,28 @@ def test_the_api_is_trusted_by_the_cas_of_payload_and_kubeconfig(payload: Path) 
     write_kubeconfig(payload)
     assert api_ca(pointer, read_kubeconfig("prod")) == of_payload + of_kubeconfig
     assert api_ca(pointer, None) == of_payload
+
+
+def test_a_key_of_an_unknown_kind_is_refused_in_a_line(payload: Path) -> None:
+    """S17 of issue 43: a PKCS #8 key of an algorithm that cryptography does not know."""
+    odd = kubeconfig(authority("test-ca"))
+    user = odd["users"][0]["user"]
+    lines = base64.b64decode(user["client-key-data"]).decode().splitlines()
+    der = base64.b64decode("".join(lines[1:-1])).replace(
+        bytes.fromhex("2a8648ce3d0201"), bytes.fromhex("2a8648ce3d027f")
+    )
+    pem = "\n".join([lines[0], base64.b64encode(der).decode(), lines[-1]])
+    user["client-key-data"] = base64.b64encode(pem.encode()).decode()
+    write_kubeconfig(payload, odd)
+    with pytest.raises(PayloadError, match="not one cluster with one user's client certificate and key"):
+        read_kubeconfig("prod")
+
+
+@pytest.mark.parametrize(
+    "text", ["[" * 50_000, "a: " + "{b: " * 20_000, "- " * 60_000], ids=["lists", "maps", "block"]
+)
+def test_deep_nesting_is_refused_in_a_line(payload: Path, text: str) -> None:
+    """S17 of issue 43."""
+    write_kubeconfig(payload).write_text(text)
+    with pytest.raises(PayloadError, match="not one cluster"):
+        read_kubeconfig("prod")

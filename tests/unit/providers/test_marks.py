@@ -139,7 +139,7 @@ def unserved(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(isos, "read_payload", lambda stack, name, sha256: sha256.encode())
     nobody = SimpleNamespace(shutdown=lambda: None, server_close=lambda: None)
     monkeypatch.setattr(MediaServer, "_listen", lambda _: nobody)
-    monkeypatch.setattr(WebServer, "publish", lambda self, host, iso: f"{self.url}/{iso.url_path(host)}")
+    monkeypatch.setattr(WebServer, "publish", lambda self, host, iso, **_: f"{self.url}/{iso.url_path(host)}")
 
 
 def made(spec: HostProvisioningSpec) -> dict[str, str]:

@@ -9,6 +9,7 @@ from review.files import FileChange, MachineFile
 from review.html import html
 from review.inputs import InputChange
 from review.markdown import LIMIT, markdown
+from review.policies import PolicyResult
 from review.preview import read_preview
 from review.verdict import Sentence
 from testing import plans
@@ -163,3 +164,10 @@ def test_html_marks_lines_and_grave_sentences_and_loads_nothing() -> None:
     assert '<pre> a\n<span class="gone">-b</span>\n<span class="new">+c</span></pre>' in written
     assert "<details><summary><code>/etc/b</code> on m0 (new, 1 line)</summary><pre>x</pre></details>" in written
     assert not any(each in written for each in ("src=", "href=", "url(", "@import"))
+
+
+def test_a_breach_is_no_markup() -> None:
+    """S23: the reason may be git's."""
+    breach = "consent.m0: git blame failed: ```<b>*x*</b> [a](b)"
+    text = markdown(Page("prod", (), policies=(PolicyResult("consent", "Why.", (breach,)),)))
+    assert r"  - consent.m0: git blame failed: \`\`\`\<b\>\*x\*\</b\> \[a\](b)" in text.splitlines()

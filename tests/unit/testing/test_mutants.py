@@ -69,6 +69,16 @@ def test_each_row_of_the_list_still_changes_its_file() -> None:
         mutants.mutated((ROOT / row.file).read_text(), row)
 
 
+def test_each_row_of_the_list_names_a_test_that_is_there() -> None:
+    """Else the row is found to prove nothing only when it is replayed."""
+    missing = list[str]()
+    for row in mutants.rows_in((ROOT / mutants.LIST).read_text()):
+        file, *names = row.test.partition("[")[0].split("::")
+        if names and f"def {names[-1]}(" not in (ROOT / file).read_text():
+            missing.append(row.test)
+    assert missing == []
+
+
 def test_a_fault_is_in_the_copy_while_its_test_runs_and_not_after(copy: Path) -> None:
     path = copy / ROW.file
     before = path.stat().st_mtime_ns

@@ -29,7 +29,7 @@ FORBIDDEN = (
     r"[0-9a-f]{32,}",
 )
 """What no text has, by its form."""
-IPV4 = re.compile(r"\d+(?:\.\d+){3}")
+IPV4 = re.compile(r"(?<!\d)\d++(?:\.\d++){3}")
 """Also the form of an iDRAC's version."""
 PATH_WORD = re.compile(
     "action|actions|ami|attributes|baseboard|bios|bluefield|bmc|boot|cd|cimc|computer|config|control|controller|dell|dgx"

@@ -89,7 +89,7 @@ class BmcCapture(SushyBmc):
                 return _Answer(error.status_code, "", {"error": error.body})
         try:
             body = answer.json()
-        except ValueError:
+        except (ValueError, RecursionError):
             body = None
         return _Answer(answer.status_code, answer.headers.get("Allow", ""), body if isinstance(body, dict) else None)
 

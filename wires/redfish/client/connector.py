@@ -2,7 +2,6 @@
 
 import json
 import logging
-import socket
 import threading
 import time
 from base64 import b64encode
@@ -21,11 +20,14 @@ from pydantic import SecretStr
 from requests import PreparedRequest, RequestException, Response, exceptions
 from requests.adapters import HTTPAdapter
 from sushy.connector import Connector
-from urllib3.connection import HTTPConnection
-from urllib3.connectionpool import HTTPConnectionPool
 from urllib3.exceptions import ProtocolError
 from urllib3.util import SKIP_HEADER
 
+from base.bounded_answer import joined, time_limit
+from base.bounded_pools import POOLS
+from base.errors import UnplannedWriteError
+from base.write_guard import make
+from base.writes import Write
 from cluster.values.bmc_url import BmcUrl
 from wires.redfish.client.access import BmcAccess, Limits
 from wires.redfish.client.logins import ACCEPTED, REFUSED, Login
@@ -33,7 +35,7 @@ from wires.redfish.client.masking import TrafficMask
 from wires.redfish.client.reasons import REFUSED_LOGIN, reason_of
 from wires.redfish.client.refusal_body import make_readable
 from wires.redfish.client.tasks import document_of, task_path
-from wires.redfish.client.tls import PlainSocket, time_limit, tls_context
+from wires.redfish.client.tls import tls_context
 
 ROOT = "/redfish/v1/"
 """Path of the service root, which every BMC shows to anyone."""
@@ -96,7 +98,8 @@ class BmcConnector(Connector):  # type: ignore[misc]
         """End the session, and close the connection."""
         if self._token_path:
             # If this fails, the BMC ends the session when it expires. The work is done either way.
-            with suppress(sushy.exceptions.SushyError), self.adapter.patience(self._connect_timeout):
+            adapter = self.adapter
+            with suppress(sushy.exceptions.SushyError), adapter.patience(self._connect_timeout), adapter.writing():
                 self._once("DELETE", self._token_path)
             self._token_path = ""
         super().close()
@@ -170,7 +173,8 @@ class BmcConnector(Connector):  # type: ignore[misc]
 
     def _log_in(self) -> None:
         self._session.headers.pop(TOKEN, None)
-        answer = self._once("POST", SESSIONS, data=self._login and self._login())
+        with self.adapter.writing():
+            answer = self._once("POST", SESSIONS, data=self._login and self._login())
         if TOKEN not in answer.headers:
             raise sushy.exceptions.MissingXAuthToken("POST", SESSIONS, answer)
         self._token_path = answer.headers.get("Location", "")
@@ -201,6 +205,8 @@ class BmcAdapter(HTTPAdapter):
         """Seconds that the last request had for its answer."""
         self._bare = False
         """Whether requests have only the headers without which none is understood."""
+        self._writes: tuple[Write, ...] | None = None
+        """What a request other than GET writes now: nothing, if it logs in or out. None: it may not be sent."""
         self.only_read = True
         """Whether the last request was a GET."""
         self.retry_after_s = 0.0
@@ -218,10 +224,19 @@ class BmcAdapter(HTTPAdapter):
         finally:
             self._answer_s = before
 
+    @contextmanager
+    def writing(self, *writes: Write) -> Iterator[None]:
+        """Let requests other than GET be sent in the block, as these writes. Without any, they log in or out."""
+        before, self._writes = self._writes, writes
+        try:
+            yield
+        finally:
+            self._writes = before
+
     def init_poolmanager(self, connections: int, maxsize: int, block: bool = False, **kwargs: Any) -> None:
         """Give the TLS context to the pool."""
         super().init_poolmanager(connections, maxsize, block, **kwargs, **self._tls)
-        self.poolmanager.pool_classes_by_scheme = {**self.poolmanager.pool_classes_by_scheme, "http": _PlainPool}
+        self.poolmanager.pool_classes_by_scheme = POOLS
 
     def build_connection_pool_key_attributes(self, request: PreparedRequest, verify: Any, cert: Any = None) -> Any:
         """Keep the context's verification: the `verify` of a request would replace it."""
@@ -242,6 +257,8 @@ class BmcAdapter(HTTPAdapter):
             exchange = partial(self._exchange, request, *args, **kwargs)
             if _log.isEnabledFor(logging.DEBUG):
                 exchange = partial(self._logged, request, exchange)
+            if request.method != "GET":
+                exchange = partial(self._written, request, exchange)
             return self._with_login(request, exchange) if has_login else exchange()
 
     def _with_login(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
@@ -305,6 +322,18 @@ class BmcAdapter(HTTPAdapter):
         if request.method != "GET" and response.status_code in MOVED:
             response.status_code = HTTPStatus.PERMANENT_REDIRECT
 
+    def _written(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
+        """Write the line of each write that a request makes, then send it.
+
+        Raises:
+            UnplannedWriteError: The run has a write plan without it, or no block of `writing` names it.
+        """
+        if self._writes is None:
+            raise UnplannedWriteError(f"not made: a {request.method} that no write names", where=self._base)
+        for write in self._writes:
+            make(write)
+        return exchange()
+
     def _logged(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
         """Write the request and its answer to the log, without their headers."""
         request_line, began = f"{self._base} {request.method} {self.mask.text(request.path_url)}", time.monotonic()
@@ -322,13 +351,11 @@ class BmcAdapter(HTTPAdapter):
         return response
 
     def _body(self, response: Response) -> bytes:
-        body = bytearray()
-        for piece in response.iter_content(CHUNK):
-            body += piece
-            if len(body) > self._limits.body_bytes:
-                response.close()
-                raise AnswerTooLongError(self._limits.body_bytes)
-        return bytes(body).removeprefix(BOM_UTF8).strip(b"\0")  # neither is JSON
+        body = joined(response.iter_content(CHUNK), self._limits.body_bytes)
+        if body is None:
+            response.close()
+            raise AnswerTooLongError(self._limits.body_bytes)
+        return body.removeprefix(BOM_UTF8).strip(b"\0")  # neither is JSON
 
 
 def _origin(url: SplitResult) -> tuple[str, str | None, int | None]:
@@ -344,7 +371,7 @@ def _is_refused_login(response: Response) -> bool:
 def _seconds(retry_after: str) -> float:
     """Return the seconds that a `Retry-After` header asks for, as a number or a date; 0 if it cannot be read."""
     text = retry_after.strip()
-    if text.isdigit():
+    if text.isdecimal():
         return float(text)
     try:
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
@@ -373,12 +400,3 @@ class RedirectedError(RequestException):
     def __init__(self, server: str) -> None:
         super().__init__(f"it redirects to {server}")
         self.server = server
-
-
-class _PlainConnection(HTTPConnection):
-    def _new_conn(self) -> socket.socket:
-        return PlainSocket.over(super()._new_conn())
-
-
-class _PlainPool(HTTPConnectionPool):
-    ConnectionCls = _PlainConnection

@@ -61,7 +61,7 @@ REASONS = (
         "the account must set a new password first",
         f"set one on the BMC's own pages, then write it where the login comes from ({LOGIN})",
         "DSP0266; DMTF/Redfishtool issue 107, xcat2/xcat-core issue 6511: 403 to all but the account itself",
-        words="PasswordChangeRequired|password .*must be changed",
+        words="PasswordChangeRequired|password .{0,100}must be changed",
         ends_login=True,
     ),
     Reason(

@@ -23,7 +23,7 @@ def make_readable(answer: Response) -> None:
 def _error(body: bytes) -> dict[str, Any]:
     try:
         document = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         text = body.decode(errors="replace")
         document = "" if text.lstrip().startswith(("<", "{", "[")) else text  # a page or a broken document
     error = document.get("error", document) if isinstance(document, dict) else document

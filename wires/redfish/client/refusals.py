@@ -9,7 +9,7 @@ from typing import Any
 import sushy
 from requests import exceptions as requests_errors
 
-from base.errors import BmcAuthError, BmcError, BmcRefusedError, BmcTimeoutError, BmcTransientError
+from base.errors import MISSHAPEN, BmcAuthError, BmcError, BmcRefusedError, BmcTimeoutError, BmcTransientError
 from base.http_client import causes
 from wires.redfish.bmc import STARTS_S
 from wires.redfish.client.access import Limits
@@ -26,7 +26,7 @@ NOT_NOW_WORDS = (
     "SYS518",  # iDRAC, up to 20 s after an operation
     "SessionLimitExceeded",
 )
-UNUSABLE = (sushy.exceptions.SushyError, ValueError, TypeError, AttributeError, KeyError)
+UNUSABLE = (sushy.exceptions.SushyError, *MISSHAPEN)
 """What sushy raises, and lets through where an answer is not as the standard has it."""
 SILENT_FIX = "see whether the BMC's own pages answer, and reset the BMC if they do not; then repeat the command"
 MISSING_FIX = "wait until the BMC has started; if it has, restart it on its own pages, or update its firmware"

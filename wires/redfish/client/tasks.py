@@ -59,6 +59,6 @@ def document_of(answer: Response) -> dict[str, Any]:
     """Return the JSON object in an answer; empty if there is none."""
     try:
         document = answer.json()
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

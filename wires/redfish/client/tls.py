@@ -1,22 +1,16 @@
-"""TLS contexts for BMCs, and sockets that limit the time of a whole answer."""
+"""TLS contexts for BMCs, and the certificate that a BMC shows."""
 
 import hashlib
 import socket
 import ssl
-import threading
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from functools import lru_cache
-from typing import Any
 
+from base.bounded_answer import TlsSocket
 from base.errors import ConfigError, Fault
 from wires.redfish.bmc import Certificate
 
 LEGACY_CIPHERS = "DEFAULT:@SECLEVEL=0"
 """OpenSSL's default with RSA key exchange, which Python's lacks; from OpenSSL 3.0 on, TLS below 1.2 needs level 0."""
-
-_limit = threading.local()
 
 
 @lru_cache(maxsize=256)
@@ -44,43 +38,6 @@ def tls_context(ca_pem: str, *, verify: bool, legacy: bool = False) -> ssl.SSLCo
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     return context
-
-
-@contextmanager
-def time_limit(seconds: float) -> Iterator[None]:
-    """Limit all reads of this thread's sockets together to `seconds`, instead of each read on its own."""
-    _limit.until = time.monotonic() + seconds
-    try:
-        yield
-    finally:
-        _limit.until = None
-
-
-class _Limited(socket.socket):
-    def recv_into(self, *args: Any, **kwargs: Any) -> int:
-        until = getattr(_limit, "until", None)
-        if until is not None:
-            left = until - time.monotonic()
-            if left <= 0:
-                raise TimeoutError
-            self.settimeout(left)
-        return super().recv_into(*args, **kwargs)
-
-
-class TlsSocket(_Limited, ssl.SSLSocket):
-    """A TLS socket that keeps the thread's `time_limit`."""
-
-
-class PlainSocket(_Limited):
-    """A TCP socket that keeps the thread's `time_limit`."""
-
-    @classmethod
-    def over(cls, plain: socket.socket) -> "PlainSocket":
-        """Return a limited socket for the connection of `plain`, which is detached."""
-        timeout = plain.gettimeout()
-        limited = cls(fileno=plain.detach())
-        limited.settimeout(timeout)
-        return limited
 
 
 def shown_certificate(host: str, port: int, timeout_s: float) -> Certificate | None:

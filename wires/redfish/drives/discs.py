@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 import sushy
@@ -11,6 +11,8 @@ from sushy.resources.manager.constants import ConnectedVia, VirtualMediaType
 
 from wires.redfish.client.quirks import Quirks
 from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE
+from wires.redfish.client.shapes import text
+from wires.redfish.drives.trust import MediaTrust
 from wires.redfish.drives.unusable import explained, refuse_dpu, taking_none
 
 DISC = frozenset({VirtualMediaType.CD, VirtualMediaType.DVD})
@@ -41,6 +43,7 @@ class DiscDrives:
     usable: list[Any]
     watched: list[Any]
     enable: str = ""
+    _trust: MediaTrust = field(default_factory=MediaTrust)
 
     @classmethod
     def read(cls, where: str, system: Any, managers: Sequence[Any], quirks: Quirks) -> Self:
@@ -80,15 +83,16 @@ class DiscDrives:
             if len(self.watched) > 1:
                 self.watched.remove(drive)
 
-    def insert(self, url: str) -> None:
-        """Insert an image into the first drive that takes it."""
+    def insert(self, url: str, certificate: str = "") -> None:
+        """Insert an image into the first drive that takes it, which verifies its server by the certificate."""
         refused: Exception = taking_none(self.where, self.system, self.usable)
         for drive in self.usable:
             self.watched = [drive]
             try:
+                self._trust.give(drive, certificate)
                 _insert(drive, url)
             except sushy.exceptions.MissingActionError:
-                continue
+                pass
             except sushy.exceptions.HTTPError as error:
                 passing = any(word in str(error) for word in NOT_NOW_WORDS)
                 if passing or error.status_code not in NOT_THIS_DRIVE:
@@ -96,12 +100,20 @@ class DiscDrives:
                 refused = error
             else:
                 return
+            self._trust.take_back(drive)
         raise refused
+
+    def trust(self, certificate: str) -> None:
+        """Have the drives that are full verify the server of their image by another certificate."""
+        for drive in self.watched:
+            if image_in(drive):
+                self._trust.give(drive, certificate)
 
     def eject(self) -> None:
         """Empty all drives. Read afterwards: sushy returns normally even if the BMC refuses."""
         for drive in self.watched:
             if image_in(drive):
+                self._trust.take_back(drive)
                 _eject(drive)
 
 
@@ -109,7 +121,7 @@ def image_in(drive: Any) -> str | None:
     """Return the URL of a drive's image, as last read. `Inserted` counts: Supermicro keeps the URL after an eject."""
     if drive.inserted is False or drive.connected_via is ConnectedVia.NOT_CONNECTED:
         return None
-    return drive.image or drive.image_name or ("an unnamed image" if drive.inserted else None)
+    return text(drive.image) or text(drive.image_name) or ("an unnamed image" if drive.inserted else None)
 
 
 def reread(resource: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from base.errors import BmcRefusedError
 from wires.redfish.boot.network import network_types, or_by
 
-OWN = re.compile(r"VirtualMediaConfig|Mount|#(?!VirtualMedia\.(?:Insert|Eject)Media$).*VirtualMedia")
+OWN = re.compile(r"VirtualMediaConfig|Mount|#(?!VirtualMedia\.(?:Insert|Eject)Media$)[^#]*VirtualMedia")
 """What vendors have in place of InsertMedia: Supermicro's VirtualMediaConfig and IsoConfig.Mount, others' actions."""
 ANOTHER_SYSTEM = (
     "have bmc.address name the server's own BMC, and end with the server's own system; /redfish/v1/Systems lists all "

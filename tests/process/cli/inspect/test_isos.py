@@ -66,7 +66,7 @@ class Uploaded(WebServer):
     def __init__(self) -> None:
         super().__init__("http://192.0.2.7/isos", "prod")
 
-    def publish(self, host: str, iso: Iso) -> str:
+    def publish(self, host: str, iso: Iso, *, over_tls: bool = False) -> str:
         return f"{self.url}/{iso.url_path(host)}"
 
 

@@ -12,16 +12,17 @@ from temporalio.exceptions import ApplicationError
 from temporalio.testing import ActivityEnvironment
 
 from base.errors import ConfigError, Fault, OkdBaremetalError
-from fleet.messages import Done, Step
+from fleet.messages import Activity, Done
 from fleet.site import activities
 from fleet.site.activities import ATTEMPTS, Site, failure_of
-from fleet.site.checkout import Clone, UnreachableError
+from fleet.site.checkout import FOLDER, UnreachableError
+from fleet.site.record import UnapprovedError
 from fleet.site.updates import ChangedError, EngineError, StoppedError, Update
-from fleet.workflows import CHANGED
+from fleet.workflows import CHANGED, UNAPPROVED
 from testing import plans, preview_steps
 from testing.fakes.pulumi import FakePulumi
-from testing.git import committed, git
 from testing.namespaces import needs_root
+from testing.site_clone import RUN, SiteClone
 
 HOST = preview_steps.step("create", "okd-master-0", new=preview_steps.bmc_host(plans.plan(), "okd-master-0"))
 ROW = {"diagnosticEvent": {"urn": HOST["urn"], "message": "boots", "color": "raw", "severity": "info"}}
@@ -42,9 +43,10 @@ def test_a_failure_that_needs_a_person_is_not_retried(error: OkdBaremetalError) 
     assert (failure.message, failure.type, failure.non_retryable) == (str(error), type(error).__name__, True)
 
 
-def test_a_changed_preview_has_a_type_of_its_own() -> None:
-    failure = failure_of(ChangedError("it is another"), 1)
-    assert (failure.message, failure.type, failure.non_retryable) == ("it is another", CHANGED, True)
+def test_what_needs_another_approval_has_a_type_of_its_own() -> None:
+    for error, kind in ((ChangedError("it is another"), CHANGED), (UnapprovedError("nobody has"), UNAPPROVED)):
+        failure = failure_of(error, 1)
+        assert (failure.message, failure.type, failure.non_retryable) == (str(error), kind, True)
 
 
 class Worker:
@@ -52,11 +54,12 @@ class Worker:
 
     def __init__(self, folder: Path, pulumi: FakePulumi) -> None:
         self.pulumi, self.said, self.told = pulumi, folder / "said", folder / "told"
-        root = folder / "site"
-        (root / "stacks" / "north-a").mkdir(parents=True)
-        (root / "stacks" / "north-a" / "install-config.yaml").touch()
-        committed(root)
-        self.site, self.step = Site(Clone(root)), Step("north-a", git(root, "rev-parse", "HEAD"), "bootstrap")
+        stack = folder / "remote" / "stacks" / "north-a"
+        stack.mkdir(parents=True)
+        (stack / "install-config.yaml").touch()
+        self.clone = SiteClone(folder)
+        self.clone.change(gates=[])
+        self.site, self.step = Site(self.clone.orders), self.clone.step()
         os.mkfifo(self.said)
         os.mkfifo(self.told)
         pulumi.updates(ROW, changes={"create": 1})
@@ -72,7 +75,8 @@ class Worker:
 
     def up(self, environment: ActivityEnvironment) -> asyncio.Task[Done]:
         """Begin an attempt."""
-        return asyncio.ensure_future(environment.run(self.site.up, self.step))
+        step = replace(self.step, run=environment.info.workflow_run_id or "")
+        return asyncio.ensure_future(environment.run(self.site.up, step))
 
 
 @pytest.fixture
@@ -80,17 +84,17 @@ def worker(tmp_path: Path, pulumi: FakePulumi) -> Worker:
     return Worker(tmp_path, pulumi)
 
 
-def attempt(number: int) -> ActivityEnvironment:
+def attempt(number: int, activity: Activity = Activity.UP) -> ActivityEnvironment:
     environment = ActivityEnvironment()
-    environment.info = replace(environment.info, attempt=number)
+    environment.info = replace(environment.info, attempt=number, activity_type=activity.value, workflow_run_id=RUN)
     return environment
 
 
 @needs_root
 def test_the_result_is_that_of_the_work(worker: Worker) -> None:
     worker.pulumi.previews(preview_steps.preview(HOST))
-    preview = asyncio.run(attempt(1).run(worker.site.preview, worker.step))
-    assert preview == Update(worker.site.clone, worker.step, "a run").preview()
+    preview = asyncio.run(attempt(1, Activity.PREVIEW).run(worker.site.preview, worker.step))
+    assert preview == Update(worker.clone.orders, worker.step).preview()
 
 
 @needs_root
@@ -153,7 +157,7 @@ def test_cancelling_interrupts_pulumi_and_waits_for_its_end(worker: Worker) -> N
 
     asyncio.run(scenario())
     assert worker.pulumi.calls()[-1] == "up"
-    with worker.site.clone.lock("north-a").open("w") as file:
+    with worker.clone.orders.clone.lock("north-a").open("w") as file:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
@@ -162,5 +166,25 @@ def test_a_failure_is_reported_without_its_traceback(worker: Worker) -> None:
     worker.pulumi.does("preview", "echo 'error: connection refused' >&2; exit 255")
     for number, non_retryable in ((1, False), (ATTEMPTS, True)):
         with pytest.raises(ApplicationError, match=r"^EngineError: error: connection refused$") as caught:
-            asyncio.run(attempt(number).run(worker.site.preview, worker.step))
+            asyncio.run(attempt(number, Activity.PREVIEW).run(worker.site.preview, worker.step))
         assert (caught.value.non_retryable, caught.value.cause) == (non_retryable, None)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"cluster": "../../outside/x"}, id="a-path"),
+        pytest.param({"cluster": "/tmp/x"}, id="an-absolute-path"),  # noqa: S108
+        pytest.param({"commit": "HEAD"}, id="a-branch"),
+        pytest.param({"run": "another"}, id="of-another-run"),
+        pytest.param({"run": ""}, id="of-an-older-release"),
+        pytest.param({"phase": ""}, id="a-check-as-an-update"),
+    ],
+)
+def test_what_is_no_order_of_the_run_touches_nothing(worker: Worker, fields: dict[str, str]) -> None:
+    """S7: the answer is a failure that waits for a person; no folder, lock or note is made."""
+    with pytest.raises(ApplicationError) as caught:
+        asyncio.run(attempt(1).run(worker.site.up, replace(worker.step, **fields)))  # type: ignore[arg-type]
+    assert (caught.value.type, caught.value.non_retryable) == ("ConfigError", True)
+    assert worker.pulumi.calls() == []
+    assert not (worker.clone.root / FOLDER).exists()

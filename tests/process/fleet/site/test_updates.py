@@ -1,23 +1,29 @@
 """One step of one cluster. Pulumi's CLI is a stand-in; its Automation API, the guard and git are real."""
 
+import hashlib
+import json
 import shutil
 import socket
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from base.errors import ConfigError
+from base.write_guard import PLAN_VARIABLE
 from cluster.plan import ClusterPlan
-from fleet.messages import Step
-from fleet.site.checkout import Clone
+from fleet.site.checkout import FOLDER
+from fleet.site.record import UnapprovedError
 from fleet.site.updates import ERROR_LINES, ChangedError, EngineError, StoppedError, Update
 from providers.bmc_host.model import BmcHostOuts
 from testing import plans, preview_steps
+from testing.approvers import JANE, approver_of, public_key
 from testing.checkout import ROOT
 from testing.fakes.pulumi import FakePulumi
-from testing.git import committed, git
 from testing.namespaces import needs_root
+from testing.site_clone import RUN, SiteClone, approved
 
 pytestmark = needs_root
 STACK = "example"
@@ -42,25 +48,34 @@ def said(message: str, severity: str = "error") -> dict[str, Any]:
     return {"diagnosticEvent": {"urn": URN, "message": message, "color": "raw", "severity": severity}}
 
 
-class Site:
+class Site(SiteClone):
     """A clone with one commit of one stack."""
 
-    def __init__(self, root: Path) -> None:
-        (root / "stacks").mkdir(parents=True)
-        shutil.copy(ROOT / "Pulumi.yaml", root)
-        shutil.copy(ROOT / "stacks" / f"Pulumi.{STACK}.yaml", root / "stacks")
-        shutil.copytree(ROOT / "stacks" / STACK, root / "stacks" / STACK)
-        committed(root)
-        self.root, self.clone = root, Clone(root)
+    def __init__(self, folder: Path) -> None:
+        remote = folder / "remote"
+        (remote / "stacks").mkdir(parents=True)
+        shutil.copy(ROOT / "Pulumi.yaml", remote)
+        shutil.copy(ROOT / "stacks" / f"Pulumi.{STACK}.yaml", remote / "stacks")
+        shutil.copytree(ROOT / "stacks" / STACK, remote / "stacks" / STACK)
+        super().__init__(folder, STACK)
 
-    def update(self, digest: str = "", run: str = "a run") -> Update:
-        return Update(self.clone, Step(STACK, git(self.root, "rev-parse", "HEAD"), "bootstrap", digest), run)
+    def update(self, digest: str = "", run: str = RUN) -> Update:
+        """Return an update that was approved, if it has a digest."""
+        step = replace(self.step(digest=digest), run=run)
+        return Update(self.orders, approved(step) if digest else step)
 
 
 @pytest.fixture
 def site(tmp_path: Path, pulumi: FakePulumi, monkeypatch: pytest.MonkeyPatch) -> Site:
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    return Site(tmp_path / "site")
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def ungated(site: Site) -> Site:
+    """A site without gates."""
+    site.change(gates=[])
+    return site
 
 
 @pytest.mark.parametrize(
@@ -88,17 +103,16 @@ def test_inputs_that_can_be_installed_pass(
 
 
 def test_a_folder_of_the_site_does_not_replace_the_program(site: Site) -> None:
-    (site.root / "cli").mkdir()
-    (site.root / "cli" / "__init__.py").touch()
-    (site.root / "cli" / "__main__.py").write_text("raise SystemExit('a folder of the site')\n")
-    git(site.root, "add", "cli")
-    git(site.root, "commit", "-qm", "second")
+    (site.remote / "cli").mkdir()
+    (site.remote / "cli" / "__init__.py").touch()
+    (site.remote / "cli" / "__main__.py").write_text("raise SystemExit('a folder of the site')\n")
+    site.committed()
     assert site.update().check().phases == ["bootstrap", "production"]
 
 
 def test_inputs_are_refused_as_plan_refuses_them(site: Site) -> None:
-    (site.root / "stacks" / STACK / "install-config.yaml").unlink()
-    git(site.root, "commit", "-qam", "second")
+    (site.remote / "stacks" / STACK / "install-config.yaml").unlink()
+    site.committed()
     with pytest.raises(StoppedError) as caught:
         site.update().check()
     assert str(caught.value) == f"stacks/{STACK}/install-config.yaml: cannot be read: No such file or directory"
@@ -182,9 +196,43 @@ def test_an_update_that_would_do_something_else_does_not_begin(site: Site, pulum
     assert "up" not in pulumi.calls()
 
 
-def test_without_a_gate_no_preview_is_asked_for(site: Site, pulumi: FakePulumi) -> None:
+def test_an_approved_update_is_bound_to_its_plan_also_after_a_death(site: Site, pulumi: FakePulumi) -> None:
+    """Issue 43: an approval binds."""
+    bound = site.root / "bound"
+    pulumi.previews(changed(SLOWER))
+    digest = site.update().preview().digest
+    pulumi.updates(code=255)
+    pulumi.does("while-up", f'echo "${PLAN_VARIABLE}" >>{bound}')
+    step = site.update(digest).step
+    with pytest.raises(EngineError):
+        Update(site.orders, step).up()
+    pulumi.previews(changed(SLOWEST))
     pulumi.updates()
-    site.update().up()
+    Update(site.orders, step).up()
+    plan = site.orders.clone.write_plan(STACK)
+    assert bound.read_text() == f"{plan}\n{plan}\n"
+    assert hashlib.sha256(plan.read_bytes()).hexdigest() == digest
+
+
+@pytest.mark.parametrize("damage", [Path.unlink, lambda plan: plan.write_text("{}")], ids=["gone", "another"])
+def test_an_update_does_not_go_on_without_its_write_plan(
+    site: Site, pulumi: FakePulumi, damage: Callable[[Path], object]
+) -> None:
+    pulumi.previews(changed(SLOWER))
+    digest = site.update().preview().digest
+    pulumi.updates(code=255)
+    step = site.update(digest).step
+    with pytest.raises(EngineError):
+        Update(site.orders, step).up()
+    damage(site.orders.clone.write_plan(STACK))
+    pulumi.previews(changed(SLOWEST))
+    with pytest.raises(ChangedError):
+        Update(site.orders, step).up()
+
+
+def test_without_a_gate_no_preview_is_asked_for(ungated: Site, pulumi: FakePulumi) -> None:
+    pulumi.updates()
+    ungated.update().up()
     assert "preview" not in pulumi.calls()
 
 
@@ -192,47 +240,99 @@ def test_an_update_that_had_begun_goes_on_though_its_preview_is_another(site: Si
     pulumi.previews(changed(SLOWER))
     digest = site.update().preview().digest
     pulumi.updates(code=255)
+    step = site.update(digest).step
     with pytest.raises(EngineError):
-        site.update(digest).up()
+        Update(site.orders, step).up()
     pulumi.previews(changed(SLOWEST))
     pulumi.updates(changes={"update": 1})
-    assert site.update(digest).up().changes == {"update": 1}
+    site.remote.rename(site.remote.with_name("away"))  # which a resumed update does not need
+    assert Update(site.orders, step).up().changes == {"update": 1}
 
 
 def test_an_update_whose_report_was_lost_reports_again_what_it_did(site: Site, pulumi: FakePulumi) -> None:
     pulumi.previews(changed(SLOWER))
     digest = site.update().preview().digest
     pulumi.updates(changes={"update": 1})
-    done = site.update(digest).up()
+    step = site.update(digest).step
+    done = Update(site.orders, step).up()
     pulumi.previews(preview_steps.preview())
-    assert site.update(digest).up() == done
+    assert Update(site.orders, step).up() == done
     assert pulumi.calls().count("up") == 1
     with pytest.raises(ChangedError):
         site.update(digest, run="another run").up()
 
 
-def test_a_note_is_replaced_and_never_half_written(site: Site, pulumi: FakePulumi) -> None:
+def test_an_update_without_an_approval_that_counts_runs_nothing(site: Site, pulumi: FakePulumi) -> None:
+    """Not even a preview: the sealed order of a preview, handed to `up`, is such an order (S6)."""
+    for step in (site.step(), site.step(digest="5eed" * 16), approved(site.step(digest="5eed" * 16), approver_of(2))):
+        with pytest.raises(UnapprovedError):
+            Update(site.orders, step).up()
+    assert pulumi.calls() == []
+    assert not site.orders.clone.record.exists()
+
+
+def test_who_approved_an_update_is_on_record(site: Site, pulumi: FakePulumi) -> None:
+    pulumi.previews(changed(SLOWER))
     pulumi.updates(changes={"update": 1})
-    site.update().up()
-    note = site.clone.note(STACK)
+    site.update(site.update().preview().digest).up()
+    [line] = map(json.loads, site.orders.clone.record.read_text().splitlines())
+    assert (line["approver"], line["key"], line["phase"]) == ("jane", public_key(JANE), "bootstrap")
+
+
+def test_an_approved_update_that_a_server_repeats_later_is_refused(site: Site, pulumi: FakePulumi) -> None:
+    """The cluster was destroyed meanwhile: the preview is the approved one again, and would wipe disks."""
+    pulumi.previews(changed(SLOWER))
+    pulumi.updates(changes={"update": 1})
+    digest = site.update().preview().digest
+    first, second = site.update(digest).step, site.update(digest, run="another run").step
+    second = approved(replace(second, order="another order"))
+    for step in (first, second):
+        Update(site.orders, step).up()
+    with pytest.raises(UnapprovedError, match="has begun before"):
+        Update(site.orders, first).up()
+    assert pulumi.calls().count("up") == 2
+
+
+def test_an_update_without_a_gate_that_a_server_repeats_is_refused(ungated: Site, pulumi: FakePulumi) -> None:
+    pulumi.updates(changes={"update": 1})
+    ungated.update().up()
+    ungated.update(run="another run").up()
+    with pytest.raises(UnapprovedError, match="has begun before"):
+        ungated.update().up()
+
+
+def test_an_order_that_the_site_refuses_runs_nothing(site: Site, pulumi: FakePulumi) -> None:
+    """Each activity asks the site's own plan."""
+    foreign = replace(site.step(), cluster="south-a")
+    for work in (Update.check, Update.preview, Update.up):
+        with pytest.raises(ConfigError, match="no such cluster at site north"):
+            work(Update(site.orders, foreign))
+    assert pulumi.calls() == []
+    assert not (site.root / FOLDER / "south-a").exists()
+
+
+def test_a_note_is_replaced_and_never_half_written(ungated: Site, pulumi: FakePulumi) -> None:
+    pulumi.updates(changes={"update": 1})
+    ungated.update().up()
+    note = ungated.orders.clone.note(STACK)
     before = note.read_text()
     with note.open() as reader:
-        site.update(run="another run").up()
+        ungated.update(run="another run").up()
         assert reader.read() == before
     assert note.read_text() != before
 
 
-def test_what_a_resource_says_in_its_error_waits_for_a_person(site: Site, pulumi: FakePulumi) -> None:
+def test_what_a_resource_says_in_its_error_waits_for_a_person(ungated: Site, pulumi: FakePulumi) -> None:
     pulumi.updates(said("<{%fg 1%}>no disk\nof 500 GB<{%reset%}>\n"), said("hunter2", "warning"), code=255)
     with pytest.raises(StoppedError) as caught:
-        site.update().up()
+        ungated.update().up()
     assert str(caught.value) == r"okd-master-0: no disk\nof 500 GB"
 
 
-def test_a_long_list_of_errors_is_cut(site: Site, pulumi: FakePulumi) -> None:
+def test_a_long_list_of_errors_is_cut(ungated: Site, pulumi: FakePulumi) -> None:
     pulumi.updates(*(said(f"error {number}") for number in range(ERROR_LINES + 3)), code=255)
     with pytest.raises(StoppedError) as caught:
-        site.update().up()
+        ungated.update().up()
     assert str(caught.value).splitlines()[ERROR_LINES - 1 :] == [
         f"okd-master-0: error {ERROR_LINES - 1}",
         "and 3 more lines",
@@ -258,18 +358,18 @@ def test_a_long_list_of_errors_is_cut(site: Site, pulumi: FakePulumi) -> None:
     ],
 )
 def test_the_latest_progress_is_noted(
-    site: Site, pulumi: FakePulumi, events: list[Mapping[str, Any]], progress: str
+    ungated: Site, pulumi: FakePulumi, events: list[Mapping[str, Any]], progress: str
 ) -> None:
     pulumi.updates(*events)
-    update = site.update()
+    update = ungated.update()
     update.up()
     assert update.progress == progress
 
 
-def test_the_lock_of_a_worker_that_died_here_is_taken_over(site: Site, pulumi: FakePulumi) -> None:
+def test_the_lock_of_a_worker_that_died_here_is_taken_over(ungated: Site, pulumi: FakePulumi) -> None:
     pulumi.updates(changes={"create": 1})
     pulumi.locked(LOCKED.format(host=socket.gethostname(), pid=1))
-    done = site.update().up()
+    done = ungated.update().up()
     assert (done.changes, done.resumed) == ({"create": 1}, True)
     assert [call for call in pulumi.calls() if call in ("up", "cancel")] == ["up", "cancel", "up"]
 
@@ -281,17 +381,17 @@ def test_the_lock_of_a_worker_that_died_here_is_taken_over(site: Site, pulumi: F
         pytest.param(socket.gethostname(), 4711, id="person-of-this-host"),
     ],
 )
-def test_the_lock_of_another_run_is_left_to_it(site: Site, pulumi: FakePulumi, host: str, pid: int) -> None:
+def test_the_lock_of_another_run_is_left_to_it(ungated: Site, pulumi: FakePulumi, host: str, pid: int) -> None:
     pulumi.updates()
     pulumi.locked(LOCKED.format(host=host, pid=pid))
     with pytest.raises(EngineError, match=r"^another run holds the stack: error: the stack is currently locked by 1"):
-        site.update().up()
+        ungated.update().up()
     assert "cancel" not in pulumi.calls()
 
 
-def test_a_lock_that_cannot_be_removed_is_a_failure_of_the_backend(site: Site, pulumi: FakePulumi) -> None:
+def test_a_lock_that_cannot_be_removed_is_a_failure_of_the_backend(ungated: Site, pulumi: FakePulumi) -> None:
     pulumi.updates()
     pulumi.locked(LOCKED.format(host=socket.gethostname(), pid=1))
     pulumi.does("cancel", "echo 'error: the state is read-only' >&2; exit 1")
     with pytest.raises(EngineError, match=r"^error: the state is read-only$"):
-        site.update().up()
+        ungated.update().up()

@@ -5,9 +5,15 @@ from typing import Any
 
 import yaml
 
+from testing.approvers import JANE, public_key
 from testing.install_configs import Change, numbered
 
-FLEET = {"sites": {"north": ["north-a", "north-b"], "south": ["south-a"]}, "waves": [{"clusters": ["south-a"]}, {}]}
+APPROVERS = {"jane": public_key(JANE)}
+FLEET = {
+    "sites": {"north": ["north-a", "north-b"], "south": ["south-a"]},
+    "approvers": APPROVERS,
+    "waves": [{"clusters": ["south-a"]}, {}],
+}
 CLUSTERS = ("north-a", "north-b", "south-a")
 
 

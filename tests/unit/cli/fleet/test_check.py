@@ -25,12 +25,23 @@ def test_a_good_fleet_is_a_line_per_cluster_and_one_of_all(site: Site) -> None:
 
 
 def test_the_stacks_are_beside_the_file_that_is_named(site: Site) -> None:
-    site.file.write_text(yaml.safe_dump({"sites": {"north": ["north-a"]}}))
+    site.file.write_text(yaml.safe_dump({"sites": {"north": ["north-a"]}, "gates": []}))
     done = run("fleet", "check", site.file)
     assert done.stdout.splitlines() == [
         f"{site.install_config('north-a')}: ok",
         f"{site.file}: 1 site, 1 cluster, 1 wave: ok",
     ]
+
+
+def test_gates_at_which_nobody_can_approve_are_refused(site: Site) -> None:
+    site.file.write_text(yaml.safe_dump({**FLEET, "approvers": {}}))
+    done = run("fleet", "check", folder=site.folder)
+    what = "fleet.yaml: approvers: empty, so nobody can approve at the phases of gates. Fix: write the lines that "
+    assert (done.returncode, done.stderr) == (2, f"{what}`okd-baremetal fleet approver NAME FILE` prints\n")
+    printed = run("fleet", "approver", "jane", site.folder / "jane.key").stdout
+    plan = FLEET | yaml.safe_load(printed)
+    site.file.write_text(yaml.safe_dump(plan))
+    assert run("fleet", "check", folder=site.folder).returncode == 0
 
 
 def test_a_wrong_plan_is_refused_before_any_cluster_is_checked(site: Site) -> None:

@@ -10,9 +10,11 @@ import yaml
 
 from cli.fleet import operate as fleet_desk
 from fleet import desk
-from fleet.codec import new_key
+from fleet.approvers import KEY_FILE, Approver, Subject, signer, write_approver
+from fleet.codec import write_key
 from fleet.desk import ClusterDetail, ClusterStatus
 from fleet.messages import Approval, Order, Preview, Rollout, Status, Wave
+from testing.approvers import public_key
 from testing.command_line import run
 from testing.git import committed, git
 from tests.unit.cli.fleet.fleet_site import Site
@@ -46,6 +48,14 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Server:
 
 
 @pytest.fixture
+def approver_key(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The public key of the approver whose key the environment names."""
+    file = tmp_path_factory.mktemp("approver") / "key"
+    monkeypatch.setenv(KEY_FILE, str(file))
+    return write_approver(file)
+
+
+@pytest.fixture
 def site(tmp_path: Path) -> Site:
     made = Site(tmp_path)
     committed(tmp_path)
@@ -64,12 +74,22 @@ def test_a_rollout_has_the_waves_of_the_plan_at_the_commit(site: Site, server: S
         f"rollout {commit[:12]}: 3 clusters at commit {commit}",
         "see `okd-baremetal fleet status`",
     ]
-    first = Wave([Order("south-a", "south", commit, GATES)], at_a_time=1, hold_at=1)
-    last = Wave([Order(each, "north", commit, GATES) for each in ("north-a", "north-b")], at_a_time=1, hold_at=1)
-    assert server.started == {f"rollout/{commit[:12]}": Rollout(commit[:12], [first, last])}
+    ids = {
+        order.cluster: order.id for wave in server.started[f"rollout/{commit[:12]}"].waves for order in wave.orders
+    }
+    assert len({each for each in ids.values() if len(each) == 32}) == 3
+
+    def wave(site: str, *clusters: str) -> Wave:
+        orders = [Order(cluster, site, commit, GATES, id=ids[cluster]) for cluster in clusters]
+        return Wave(orders, at_a_time=1, hold_at=1)
+
+    waves = [wave("south", "south-a"), wave("north", "north-a", "north-b")]
+    assert server.started == {f"rollout/{commit[:12]}": Rollout(commit[:12], waves)}
 
 
-def test_a_rollout_has_the_name_commit_and_approvals_that_are_given(site: Site, server: Server) -> None:
+def test_a_rollout_has_the_name_commit_and_approvals_that_are_given(
+    site: Site, server: Server, approver_key: str
+) -> None:
     before = head(site)
     git(site.folder, "commit", "-q", "--allow-empty", "-m", "second")
     words = ("--commit", "HEAD~", "--name", "spring", "--approved", "north-b=5eed", "--by", "pull request 7")
@@ -77,11 +97,21 @@ def test_a_rollout_has_the_name_commit_and_approvals_that_are_given(site: Site, 
     assert done.returncode == 0
     orders = [order for wave in server.started["rollout/spring"].waves for order in wave.orders]
     assert {order.commit for order in orders} == {before}
-    assert {order.cluster: order.approvals for order in orders} == {
-        "south-a": [],
-        "north-a": [],
-        "north-b": [Approval("bootstrap", "5eed", "pull request 7")],
-    }
+    (approved,) = (order for order in orders if order.approvals)
+    (approval,) = approved.approvals
+    assert (approval.phase, approval.digest, approval.by) == ("bootstrap", "5eed", "pull request 7")
+    assert signer({"ci": approver_key}, Subject("north-b", before, approved.id), approval) == "ci"
+
+
+def test_approvals_need_the_key_of_an_approver(
+    site: Site, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(KEY_FILE, raising=False)
+    for words in (("start", site.file, "--approved", "north-b=5eed"), ("approve", "north-b", "5eed")):
+        done = run("fleet", *words)
+        assert done.returncode == 2
+        assert done.stderr.startswith(f"{KEY_FILE}: not set. Fix: make a key with `okd-baremetal fleet approver")
+    assert server.started == {}
 
 
 def test_the_gates_are_those_of_the_plan(site: Site, server: Server) -> None:
@@ -121,7 +151,9 @@ def test_notices_are_sent_if_the_plan_says_so(
         ),
     ],
 )
-def test_a_wrong_word_starts_nothing(site: Site, server: Server, words: tuple[str, ...], line: str) -> None:
+def test_a_wrong_word_starts_nothing(
+    site: Site, server: Server, approver_key: str, words: tuple[str, ...], line: str
+) -> None:
     done = run("fleet", "start", *words, folder=site.folder)
     assert (done.returncode, done.stderr) == (2, line.format(folder=site.folder) + "\n")
     assert server.started == {}
@@ -220,9 +252,10 @@ def test_a_cluster_that_stopped_shows_the_problem_and_the_command(
 
 
 def test_an_approval_is_by_who_types_it_unless_another_is_named(
-    server: Server, monkeypatch: pytest.MonkeyPatch
+    server: Server, approver_key: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def approve(_client: object, cluster: str, digest: str, by: str) -> str:
+    async def approve(_client: object, cluster: str, digest: str, by: str, approver: Approver) -> str:
+        assert public_key(approver) == approver_key
         approved.append((cluster, digest, by))
         return "production"
 
@@ -235,7 +268,9 @@ def test_an_approval_is_by_who_types_it_unless_another_is_named(
     assert approved == [("north-a", "5eed", "operator@desk"), ("north-a", "5eed", "somebody")]
 
 
-def test_a_user_without_a_name_has_a_number(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_user_without_a_name_has_a_number(
+    server: Server, approver_key: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unknown(uid: int) -> Any:
         raise KeyError(uid)
 
@@ -250,10 +285,30 @@ def test_a_user_without_a_name_has_a_number(server: Server, monkeypatch: pytest.
     assert " approved by 4711@" in run("fleet", "approve", "north-a", "5eed").stdout
 
 
-def test_a_key_is_a_new_one() -> None:
-    first, second = run("fleet", "key").stdout, run("fleet", "key").stdout
-    assert first != second
-    assert len(first) == len(second) == len(new_key())
+def test_a_gate_of_the_site_says_why_it_did_not_begin(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    preview = Preview("5eed", ["wipes a disk"])
+    status = Status("bootstrap: waits for approval", preview, "", [], "nobody\x1b[2J has signed")
+    assert detail(ClusterDetail(status), monkeypatch)[1] == r"  the site did not begin: nobody\x1b[2J has signed"
+
+
+@pytest.mark.parametrize("words", [("key",), ("approver", "jane")], ids=["fleet", "approver"])
+def test_a_key_is_in_a_file_of_its_own_and_not_on_the_screen(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """S18: a redirection made it with the umask's mode."""
+    file = tmp_path / "key"
+    done = run("fleet", *words, file)
+    assert (done.returncode, done.stderr, file.stat().st_mode & 0o777) == (0, "", 0o600)
+    assert not any(line in done.stdout for line in file.read_text().splitlines())
+    again = run("fleet", *words, file)
+    assert (again.returncode, again.stderr) == (
+        2,
+        f"{file}: there is a file already. Fix: name one that does not exist\n",
+    )
+
+
+@pytest.mark.parametrize("name", ["", "jane doe", "a\n  mallory: x", "-x"])
+def test_an_approver_has_a_name_that_the_plan_takes(tmp_path: Path, name: str) -> None:
+    assert run("fleet", "approver", name, tmp_path / "key").returncode == 2
+    assert not (tmp_path / "key").exists()
 
 
 def test_the_worker_of_a_site_runs_in_its_clone(tmp_path: Path) -> None:
@@ -273,8 +328,10 @@ def test_the_worker_of_a_site_runs_in_its_clone(tmp_path: Path) -> None:
         ("worker",),
     ],
 )
-def test_without_a_server_one_line_names_its_address(tmp_path: Path, words: tuple[str, ...]) -> None:
-    (tmp_path / "key").write_text(new_key())
+def test_without_a_server_one_line_names_its_address(
+    tmp_path: Path, approver_key: str, words: tuple[str, ...]
+) -> None:
+    write_key(tmp_path / "key")
     done = run("fleet", *words, TEMPORAL_ADDRESS="127.0.0.1:1", FLEET_KEY_FILE=str(tmp_path / "key"))
     assert (done.returncode, done.stdout) == (2, "")
     [line] = done.stderr.splitlines()

@@ -13,6 +13,7 @@ from payload.release import VERSION_FILE
 from testing import plans
 from testing.checkout import ROOT
 from testing.command_line import run
+from testing.git import committed, git
 from testing.install_configs import SECRETS, Change, bare, host
 
 CONFIG, STACK = "stacks/prod/install-config.yaml", "stacks/Pulumi.prod.yaml"
@@ -180,3 +181,34 @@ def test_clashes_needs_no_secrets(repository: Repository) -> None:
     assert run("clashes", CONFIG, folder=repository.folder).stdout == f"{CONFIG}: ok\n"
     repository.config(without_secrets, lambda config: bare(config).pop("apiVIPs"))
     assert run("clashes", CONFIG, folder=repository.folder).returncode == 2
+
+
+@pytest.mark.parametrize("tracked", [True, False], ids=["tracked", "untracked"])
+def test_check_says_which_secrets_git_has_in_plain_text(repository: Repository, tracked: bool) -> None:
+    """S21 of issue 43: the verdict stays that of openshift-install, which wants them there."""
+    repository.config()
+    other = repository.folder / "other.yaml"
+    other.write_bytes((repository.folder / CONFIG).read_bytes())
+    git(repository.folder, "init", "-q")
+    if tracked:
+        git(repository.folder, "add", "--all")
+    done = run("check", CONFIG, "other.yaml", folder=repository.folder)
+    assert (done.returncode, done.stdout) == (0, f"{CONFIG}: ok\nother.yaml: ok\n")
+    paths = ["pullSecret", *(f"platform.baremetal.hosts[{index}].bmc.password" for index in range(5))]
+    move = "move it into the stack: `okd-baremetal move-secrets prod`"
+    fixes = {CONFIG: move, "other.yaml": "take this file out of git, which keeps it on disk: `git rm --cached FILE`"}
+    said = [
+        f"{file}: {path}: notice: in plain text, as it would be in each commit. Fix: {fix}"
+        for file, fix in fixes.items()
+        for path in paths
+    ]
+    assert done.stderr.splitlines() == (said if tracked else [])
+    assert not any(secret in done.stderr for secret in SECRETS)
+
+
+def test_the_fix_of_a_secret_in_git_keeps_the_file(repository: Repository) -> None:
+    """S21 of issue 43."""
+    repository.config()
+    committed(repository.folder)
+    git(repository.folder, "rm", "--quiet", "--cached", CONFIG)
+    assert run("check", CONFIG, folder=repository.folder).stderr == ""

@@ -86,6 +86,9 @@ def told(
             {"kind": "destroy", "result": "succeeded", "endTime": AFTER}, {}, "destroy succeeded", "", id="destroyed"
         ),
         pytest.param(
+            {"kind": "refresh", "result": "succeeded", "endTime": AFTER}, {}, "refresh succeeded", "", id="refreshed"
+        ),
+        pytest.param(
             {"kind": "refresh", "result": "failed", "endTime": AFTER},
             {},
             "refresh failed",
@@ -104,12 +107,14 @@ def told(
 def test_the_web_hook_is_sent_how_the_run_ended(
     monkeypatch: pytest.MonkeyPatch, history: Mapping[str, str], given: Mapping[str, Any], result: str, then: str
 ) -> None:
+    """Also of one that has succeeded in spite of an error, which then names no machine (S26)."""
     hook, notices = told(monkeypatch, history, **given)
     (notice,) = hook.notices
-    text = f"prod: {result} after 9 s at m1{then}"
+    failed = [] if result.endswith("succeeded") else ["m1"]
+    text = f"prod: {result} after 9 s{''.join(f' at {name}' for name in failed)}{then}"
     assert (notice["text"], notices) == (text, [f"sent: {text}"])
     assert " ".join((notice["command"], notice["result"])) == result
-    assert (notice["stack"], notice["seconds"], notice["failed"]) == ("prod", 9, ["m1"])
+    assert (notice["stack"], notice["seconds"], notice["failed"]) == ("prod", 9, failed)
     assert "hunter2" not in json.dumps(notice)
     assert hook.url not in LOG.read_text()
 
@@ -138,7 +143,7 @@ def test_without_a_web_hook_only_the_report_is_drawn() -> None:
     before = LOG.read_text()
     with ended_cli() as cli:
         after_run.follow(LOG, cli)
-    assert "Failed: m1." in Path("report", "prod.html").read_text()
+    assert "Errors: m1." in Path("report", "prod.html").read_text()
     assert LOG.read_text() == before
 
 

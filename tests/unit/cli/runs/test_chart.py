@@ -1,6 +1,8 @@
 """A handoff's outputs as a chart, in text and as a picture."""
 
 import json
+import os
+import subprocess
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -9,7 +11,8 @@ import pytest
 
 from cli.runs import chart
 from providers.vip_handoff.model import VipHandoffOuts
-from testing.command_line import run
+from testing.checkout import ROOT
+from testing.command_line import COMMAND, run
 
 PICTURE = Path(__file__).with_name("handoff.svg")
 FIRST, SECOND, THIRD = "okd-bootstrap", "okd-master-0", "okd-master-1"
@@ -119,3 +122,30 @@ def test_other_input_is_refused_in_a_line(given: str) -> None:
 def shown(given: str) -> tuple[int, str, str]:
     done = run("chart", stdin=given)
     return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("at_s", ["1e400", "-1e400", "NaN", "1e308", "-5", "9" * 4000, "[]", "{}", '"1"'])
+@pytest.mark.parametrize("place", ["timeline", "holders", "gap_at_s"])
+def test_odd_numbers_are_drawn_or_refused(place: str, at_s: str) -> None:
+    """S17 of issue 43."""
+    odd = json.loads(json.dumps(MOVED))
+    if place == "gap_at_s":
+        odd[place] = "odd"
+    else:
+        odd[place][-1]["at_s"] = "odd"
+    code, out, error = shown(json.dumps(odd).replace('"odd"', at_s))
+    assert (code, error) == (0, "") or (code, out, error.count("\n")) == (2, "", 1)
+    assert len(out) < 10_000
+
+
+def test_deep_nesting_is_refused_in_a_line() -> None:
+    """S17 of issue 43."""
+    assert shown("[" * 50_000)[0] == 2
+
+
+def test_what_is_no_text_is_refused_in_a_line() -> None:
+    """S17 of issue 43."""
+    utf_8 = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}
+    done = subprocess.run([*COMMAND, "chart"], cwd=ROOT, env=utf_8, input=b"\xff", capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr == b"standard input: byte 1 is not UTF-8. Fix: pipe UTF-8 text into it\n"

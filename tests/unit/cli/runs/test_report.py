@@ -65,7 +65,7 @@ def test_the_newest_run_is_drawn_beside_the_run_before(project: Path) -> None:
     assert done.stdout == f"report/prod.html: log/prod/{SECOND}.jsonl\n"
     page = (project / "report" / "prod.html").read_text()
     assert cells(page) == [["m0", "media", "6.0", "4.0"], ["m0", "booting from disk", "2.0", "5.0"]]
-    assert '<p class="failed">Failed: m0.</p>' in page
+    assert '<p class="failed">Errors: m0.</p>' in page
     assert "<h3>m0</h3><pre>BmcRefusedError: &lt;no&gt;</pre>" in page
     assert "<title>m0: booting from disk, 2.0 s from 6.0 s on</title>" in page
 

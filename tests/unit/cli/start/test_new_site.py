@@ -133,3 +133,14 @@ def test_gits_own_reason_is_passed_on(program: Path, site: Path) -> None:
     done = run("new-site")
     assert done.returncode == EXIT_INVALID
     assert done.stderr.startswith(f"{site}: git init failed: fatal: invalid gitfile format: ")
+
+
+@pytest.mark.parametrize("login", ["usr:CNRYpg11", "CNRYpg11", "gitlab-ci-token:CNRY/pg@11"])
+def test_no_login_becomes_part_of_a_site(program: Path, site: Path, login: str) -> None:
+    git(program, "remote", "set-url", "origin", f"https://{login}@git.example.com/okd-baremetal.git")
+    done = run("new-site")
+    assert (done.returncode, "CNRY" in done.stdout + done.stderr) == (EXIT_INVALID, False)
+    assert "has a login" in done.stderr
+    assert [path.name for path in site.iterdir()] == ["okd-baremetal"]
+    git(program, "remote", "set-url", "origin", "ssh://git@git.example.com/okd-baremetal.git")
+    assert run("new-site").returncode == 0

@@ -13,7 +13,7 @@ from cli.support.archive import Bundle
     [
         (PermissionError(13, "Permission denied"), "Permission denied"),
         (ConnectionResetError(), "ConnectionResetError"),
-        (ValueError("hunter2"), "ValueError at test_archive.py:23"),
+        (ValueError("hunter2"), "internal error: ValueError: test_archive.py:23"),
     ],
 )
 def test_a_part_that_fails_is_said_without_an_input_and_the_others_follow(

@@ -94,11 +94,16 @@ def test_a_web_server_of_the_site_can_serve_the_boot_isos(files: Files) -> None:
             "media: neither address nor url. Fix: name address, or the url",
             id="no-media",
         ),
-        pytest.param({"media": {**MEDIA, "url": WEB}}, "media: both url, and address or port", id="two-ways"),
+        pytest.param({"media": {**MEDIA, "url": WEB}}, "media: both url, and address, port or tls", id="two-ways"),
         pytest.param(
             {"media": {"url": WEB, "port": 8080, "base_iso": plans.BASE_ISO}},
-            "media: both url, and address or port. Fix: remove address and port",
+            "media: both url, and address, port or tls. Fix: remove address, port and tls",
             id="port-of-nothing",
+        ),
+        pytest.param(
+            {"media": {"url": WEB, "tls": True, "base_iso": plans.BASE_ISO}},
+            "media: both url, and address, port or tls. Fix: remove address, port and tls",
+            id="tls-of-another-server",
         ),
         *(
             pytest.param(

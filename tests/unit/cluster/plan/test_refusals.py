@@ -77,7 +77,46 @@ def with_secret(change: Change, *, compute: int = 2) -> Change:
 def test_a_secret_does_not_go_to_a_host_that_boots_from_the_network(files: Files, change: Change) -> None:
     assert files.refused_plan(with_secret(change)) == [
         "FILE: platform.baremetal.hosts[4].networkConfig: holds a secret, and a host that boots from the network "
-        "would get it over plain HTTP. Fix: set bmc.address to redfish-virtualmedia, or remove the secret"
+        "would get it over plain HTTP. Fix: set bmc.address to redfish-virtualmedia, remove the secret, or set "
+        "media.plain_http.okd-worker-1 to true, which sends it in the clear"
+    ]
+
+
+HTTP_FOLDER = {"url": "http://192.0.2.7/isos", "base_iso": plans.BASE_ISO}
+
+
+def test_a_secret_does_not_go_through_a_web_server_without_tls(files: Files) -> None:
+    """Attack S9: one rule for whoever serves it."""
+    change = with_secret(lambda _: None)
+    assert files.refused_plan(change, media=HTTP_FOLDER) == [
+        "FILE: platform.baremetal.hosts[4].networkConfig: holds a secret, and media.url would send it over plain "
+        "HTTP. Fix: have media.url begin with https, remove the secret, or set media.plain_http.okd-worker-1 to "
+        "true, which sends it in the clear"
+    ]
+    files.plan(change, media={**HTTP_FOLDER, "url": "https://192.0.2.7/isos"})
+    files.plan(lambda _: None, media=HTTP_FOLDER)
+
+
+@pytest.mark.parametrize(
+    ("change", "media"),
+    [
+        *(pytest.param(*each.values, plans.options()["media"], id=each.id) for each in FETCHING),
+        pytest.param(lambda _: None, HTTP_FOLDER, id="web-server"),
+    ],
+)
+def test_media_plain_http_accepts_a_secret_in_the_clear(files: Files, change: Change, media: dict[str, Any]) -> None:
+    """Attack S9: what each fix names is done to the letter."""
+    accepted = {**media, "plain_http": {"okd-worker-1": True}}
+    assert files.plan(with_secret(change), media=accepted).options.media.plain_http == {"okd-worker-1": True}
+    for other in ({"okd-worker-1": False}, {"okd-worker-0": True}):
+        (line,) = files.refused_plan(with_secret(change), media={**media, "plain_http": other})
+        assert line.startswith("FILE: platform.baremetal.hosts[4].networkConfig: holds a secret, and ")
+
+
+def test_media_plain_http_names_hosts(files: Files) -> None:
+    media = {**plans.options()["media"], "plain_http": {"okd-worker-9": True}}
+    assert files.refused_plan(lambda _: None, media=media) == [
+        "config: media.plain_http.okd-worker-9: no such host. Fix: remove it, or write the name of a host"
     ]
 
 

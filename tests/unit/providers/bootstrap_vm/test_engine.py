@@ -12,6 +12,7 @@ from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from testing import clusters
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import BASE, FakeHypervisor, Overlay
+from testing.fakes.lan import FLOOD
 from testing.progress import into
 from wires.libvirt.hypervisor import Card, Domain, DomainSpec
 
@@ -152,6 +153,14 @@ def test_no_vm_is_started_while_another_machine_answers_the_vip(macs: set[str], 
     assert rig.refuses().startswith(
         f"API VIP 192.0.2.5: already answered by {STRANGER}, wanted only the bootstrap VM {SPEC.mac}. Fix: "
     )
+
+
+def test_of_a_flood_of_answers_few_are_named() -> None:
+    """S19."""
+    rig = Rig()
+    rig.vip_macs = FLOOD
+    assert ", 23,886 more, wanted only the bootstrap VM" in rig.refuses()
+    assert len(rig.refuses()) < 1000
 
 
 def test_where_the_site_balances_the_claim_is_the_vms_own_address() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from assets.render import Rendered, render
 from cluster.plan import ClusterPlan, Role
+from providers.host_provisioning import composition
 from providers.host_provisioning.model import HostProvisioningSpec
 from testing import clusters, plans
 from testing.install_configs import arm64
@@ -35,6 +36,7 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
         "media_address": "172.22.0.1",
         "media_port": 8080,
         "media_url": "",
+        "over_tls": [],
         "boot_macs": {},
         "boot_server": "",
         "base_iso_sha256": "d3" * 32,
@@ -60,6 +62,31 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     assert made.passwords[WORKERS[0]].get_secret_value() == "rehearsal-only"
     assert json.loads(made.own_ignition[WORKERS[0]].get_secret_value())["ignition"] == {"version": "3.2.0"}
     assert "rehearsal-only" not in repr(made)
+
+
+@pytest.mark.parametrize(
+    ("media", "over_tls"),
+    [
+        pytest.param({}, MASTERS[:1], id="S9-with-a-secret"),
+        pytest.param({"tls": True}, MASTERS, id="S9-all"),
+        pytest.param({"plain_http": {MASTERS[0]: True}}, (), id="S9-accepted-in-the-clear"),
+        pytest.param({"plain_http": {MASTERS[0]: False}}, MASTERS[:1], id="S9-not-accepted"),
+        pytest.param({"tls": True, "plain_http": {MASTERS[1]: True}}, (MASTERS[0], MASTERS[2]), id="S9-all-but-one"),
+    ],
+)
+def test_the_hosts_with_a_secret_fetch_their_isos_over_tls(media: dict[str, Any], over_tls: tuple[str, ...]) -> None:
+    plan = clusters.plan("static", media={**plans.options()["media"], **media})
+    made = spec(plan, Role.CONTROL_PLANE)
+    assert made.over_tls == over_tls
+    assert composition.recipe_of(made).over_tls == {*over_tls}
+
+
+@pytest.mark.parametrize("name", ["managed", "unmanaged"])
+def test_a_host_that_fetches_its_installer_does_so_over_plain_http(name: str) -> None:
+    plan = clusters.plan(name, media={**plans.options()["media"], "tls": True})
+    over_tls = [name for role in Role for name in spec(plan, role).over_tls]
+    assert over_tls == [server.name for server in plan.servers if not server.fetches_installer]
+    assert 0 < len(over_tls) < len(plan.servers)
 
 
 def test_each_role_has_the_base_iso_of_its_architecture(tmp_path: Path) -> None:

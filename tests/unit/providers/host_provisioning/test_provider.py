@@ -99,7 +99,7 @@ class TestInUse:
         with pytest.raises(ProvisioningError) as caught:
             HostProvisioningProvider().create(ROLE)
         first, second = str(caught.value).splitlines()[1:3]
-        assert first.startswith("  w0: http://127.0.0.1:1/redfish/v1/Systems/w0: another run has worked on it")
+        assert first.startswith("    w0: http://127.0.0.1:1/redfish/v1/Systems/w0: another run has worked on it")
         assert "connection refused" in second, "the others are"
 
     def test_a_refresh_sends_nothing_to_a_bmc_that_another_run_uses(self) -> None:

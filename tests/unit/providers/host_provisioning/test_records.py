@@ -195,9 +195,9 @@ def test_the_error_of_an_update_has_a_line_for_each_host_that_failed() -> None:
     assert type(error) is ProvisioningError
     assert str(error).splitlines() == [
         "2 of 2 compute hosts were not installed:",
-        "  w1: https://bmc: power On was not reached in time. Fix: look at the console",
-        "  w0: no luck",
-        "All others run. Fix: do what each line says, then run `pulumi up` again, which retries those hosts",
+        "    w1: https://bmc: power On was not reached in time. Fix: look at the console",
+        "    w0: no luck",
+        "    All others run. Fix: do what each line says, then run `pulumi up` again, which retries those hosts",
     ]
 
 

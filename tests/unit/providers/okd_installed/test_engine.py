@@ -113,10 +113,10 @@ def test_the_error_names_unready_operators_with_their_messages() -> None:
     ]
     assert Rig([(0, status({**DONE, "Available": "False"}), operators)]).error() == (
         "OKD: the version is not Available, after 100 s; 4 of 5 operators are not ready\n"
-        "  authentication: Degraded: OAuthServerDeploymentDegraded: 1 of 3\n"
-        "  console: not Available: RouteHealthAvailable: 503\n"
-        "  etcd: Progressing\n"
-        "  image-registry: not Available yet. "
+        "    authentication: Degraded: OAuthServerDeploymentDegraded: 1 of 3\n"
+        "    console: not Available: RouteHealthAvailable: 503\n"
+        "    etcd: Progressing\n"
+        "    image-registry: not Available yet. "
         "Fix: see `oc get clusteroperators`, then run `pulumi up` again"
     )
 
@@ -188,7 +188,8 @@ def test_with_a_complete_version_an_operator_that_is_not_well_is_a_line(trait: d
 def test_an_operator_that_does_not_say_that_it_has_settled_is_awaited(conditions: dict[str, str]) -> None:
     silent = {"metadata": {"name": "console"}, "status": status(conditions)}
     error = Rig([(0, status(DONE), [operator("dns"), silent])]).error()
-    assert error.startswith("OKD: the version is complete, after 100 s; 1 of 2 operators are not ready\n  console: ")
+    head = "OKD: the version is complete, after 100 s; 1 of 2 operators are not ready"
+    assert error.startswith(f"{head}\n    console: ")
 
 
 def test_the_routers_ca_is_that_of_the_config_map() -> None:

@@ -52,7 +52,7 @@ def test_it_reads_okds_report_with_the_kubeconfig(
         "/apis/config.openshift.io/v1/clusterversions/version",
         "/apis/config.openshift.io/v1/clusteroperators",
     ]
-    unready = "after 0 s; 1 of 1 operators are not ready\n  console: Degraded: no route"
+    unready = "after 0 s; 1 of 1 operators are not ready\n    console: Degraded: no route"
     assert f"OKD: the version is not Available yet, {unready}" in str(caught.value)
 
 

@@ -3,9 +3,11 @@
 import pytest
 
 from base.errors import VipError
+from base.shown import few
 from cluster.values.balancer import Balancer
 from providers.vip_held.engine import VipHeldEngine
 from testing.fakes.clock import FakeClock
+from testing.fakes.lan import FLOOD
 from testing.progress import into
 
 VIP = "192.0.2.4"
@@ -71,6 +73,7 @@ def test_a_vip_without_a_router_at_the_deadline_is_one_line() -> None:
         pytest.param(frozenset(), "answered by nobody", id="nobody"),
         pytest.param(OTHER, "answered by mac-of-the-bootstrap", id="somebody-else"),
         pytest.param(OF["192.0.2.24"] | OF["192.0.2.25"], "answered by mac-24 and mac-25", id="two"),
+        pytest.param(FLOOD, f"answered by {' and '.join(few(FLOOD))}", id="S19"),
     ],
 )
 def test_a_missing_proof_at_the_deadline_is_one_line(macs: frozenset[str], answers: str) -> None:

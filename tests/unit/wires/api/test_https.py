@@ -1,10 +1,15 @@
 """Readiness of an API, by a real TLS server on loopback."""
 
+import gzip
 import logging
 import select
 import socket
 import struct
+import threading
 import time
+import tracemalloc
+from collections.abc import Iterator
+from itertools import chain, repeat
 
 import pytest
 
@@ -84,6 +89,54 @@ def test_a_silent_server_costs_no_more_than_the_timeout(certificate: str) -> Non
         assert time.monotonic() - started < 2
 
 
+def dripping(answer: bytes) -> Iterator[bytes]:
+    """Yield the bytes of an answer, one every 20 ms."""
+    for byte in answer:
+        yield bytes([byte])
+        threading.Event().wait(0.02)
+
+
+HEAD = b"HTTP/1.1 200 OK\r\n"
+DRIPS = {
+    "body": HEAD + b"Content-Length: 400\r\n\r\n" + b"x" * 400,
+    "headers": HEAD + b"X-Header: of some length\r\n" * 20,
+    "chunks": HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"1\r\nx\r\n" * 80,
+    "early-answers": b"HTTP/1.1 100 Continue\r\n\r\n" * 20,
+}
+
+
+@pytest.mark.parametrize("answer", DRIPS.values(), ids=DRIPS)
+def test_an_answer_that_trickles_in_ends_at_its_limit(certificate: str, answer: bytes) -> None:
+    """S10. Each byte comes in time; all of them would take over 8 s."""
+    with https_server(certificate, dripping(answer)) as server:
+        started = time.monotonic()
+        assert str(endpoint(server.port, timeout_s=0.3).problem(LOCAL)).startswith("TimeoutError: ")
+        assert time.monotonic() - started < 4
+
+
+ENDLESS = {
+    "body": HEAD + b"\r\n",
+    "chunks": HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"7fffffff\r\n",
+    "gzip": HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(64 << 20)),
+}
+
+
+@pytest.mark.parametrize("begin", ENDLESS.values(), ids=ENDLESS)
+def test_an_answer_without_end_is_read_up_to_its_limit(
+    certificate: str, begin: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """S10."""
+    monkeypatch.setattr("wires.api.https.MOST_BYTES", 1 << 20)
+    tracemalloc.start()
+    try:
+        with https_server(certificate, chain([begin], repeat(bytes(1 << 16)))) as server:
+            problem = endpoint(server.port, timeout_s=10).problem(LOCAL)
+        assert problem == "ConnectionError: the answer is longer than 1 MiB"
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+
+
 def test_a_server_without_tls_is_not_ready() -> None:
     with socket.create_server((LOCAL, 0)) as listener:
         assert not endpoint(listener.getsockname()[1], timeout_s=0.2).is_ready(LOCAL)
@@ -149,7 +202,7 @@ def test_the_log_has_the_url_and_status_and_no_content(
     answer = b"HTTP/1.1 200 OK\r\nX-Token: canary-1\r\nContent-Length: 8\r\n\r\ncanary-2"
     with https_server(certificate, answer, address=address) as server:
         pool = pool_at(address, server.port, NAME, trusting(authority("test-ca").pem), 3)
-        assert get(pool, "/readyz") == (200, b"canary-2")
+        assert get(pool, "/readyz", 3) == (200, b"canary-2")
         assert logged.messages == [f"GET https://{host}:{server.port}/readyz: status 200"]
 
 

@@ -69,7 +69,8 @@ def test_a_server_is_installed_by_it_and_its_iso_is_served_no_more(tmp_path: Pat
         it.kind, it.boot_mode = UEFI_HTTP, SECURE_BOOT
         it.fleet.change(0, keeps_once=keeps_once)
         it.from_start_to_end()
-        figures, served = it.fleet.figures(), it.media.server.find(f"/{it.media.iso.url_path('okd-master-0')}")
+        path = f"/{it.media.iso.url_path('okd-master-0')}"
+        figures, served = it.fleet.figures(), it.media.server.find(path, over_tls=False)
         assert (figures.installs, figures.inserts, served) == (1, [], None)
         assert it.is_installed()
 

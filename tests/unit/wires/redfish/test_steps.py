@@ -176,6 +176,24 @@ def test_an_override_that_was_disabled_is_so_whatever_its_target() -> None:
     assert bmc.writes == []
 
 
+@pytest.mark.parametrize(
+    ("sends_mode", "read_mode", "writes"),
+    [
+        ("UEFI", "UEFI", ["override None Disabled Legacy"]),
+        ("UEFI", "Legacy", []),
+        ("", "UEFI", []),
+    ],
+    ids=["another-mode", "as-found", "takes-no-mode"],
+)
+def test_a_disabled_override_is_sent_again_for_its_mode_as_found(
+    sends_mode: str, read_mode: str, writes: list[str]
+) -> None:
+    """Issue 42, 4: to a BMC that must be sent one, the mode goes with an override."""
+    bmc = FakeBmc(FakeClock(), boot_mode=sends_mode, override=BootOverride("None", "Disabled", read_mode))
+    run_steps(steps(bmc).override_as_found("None", "Disabled", "Legacy"), bmc.clock)
+    assert bmc.writes == writes
+
+
 NAMELESS = Identity("", "")
 
 
@@ -199,7 +217,7 @@ NAMELESS = Identity("", "")
         "zeros",
         "named-by-serial",
         "a-spares-serial",
-        "another",
+        "another-machine",
         "serial",
         "another-uuid",
     ],

@@ -416,3 +416,19 @@ def test_what_a_bmc_will_never_do_is_an_error_at_once(it: OneBmc, status: int) -
     it.answers(RESET, status, body={"error": {"message": "no"}})
     with pytest.raises(BmcRefusedError):
         it.client().request_power(Power.ON)
+
+
+@pytest.mark.parametrize("odd", [7, ["a"], {"a": 1}, True], ids=repr)
+@pytest.mark.parametrize("name", ["UUID", "SerialNumber", "Model", "Manufacturer", "BiosVersion"])
+def test_a_name_that_is_no_text_is_an_error_of_the_bmc(it: OneBmc, name: str, odd: object) -> None:
+    """S3 of issue 43: an AttributeError ended the installation of all hosts."""
+    it.says(READ, **{name: odd})
+    with pytest.raises(BmcTransientError, match="cannot read the system: the answer is not usable"):
+        it.client().identity()
+
+
+def test_an_answer_of_only_brackets_is_an_error_of_the_bmc(it: OneBmc) -> None:
+    """S3 of issue 43: a RecursionError ended the installation of all hosts."""
+    it.answers(READ, text="[" * 20_000)
+    with pytest.raises(BmcTransientError, match="cannot read the system: the answer is not usable"):
+        it.client().power()

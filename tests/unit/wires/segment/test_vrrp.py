@@ -93,6 +93,16 @@ def test_other_frames_are_no_adverts(frame: bytes) -> None:
     assert parse(frame) is None
 
 
+@pytest.mark.parametrize("words", range(5))
+def test_a_header_that_is_too_short_to_be_one_has_no_advert(words: int) -> None:
+    """Found for issue 43: a frame of 26 bytes ended the whole preflight of the network."""
+    frame = bytearray(ipv4(version_2()))
+    frame[14] = 0x40 + words
+    frame[14 + 4 * words : 14 + 4 * words + 4] = version_2()[:4]
+    frame[14 + 9] = 112
+    assert {parse(bytes(frame[:length])) for length in range(27)} == {None}
+
+
 def test_a_truncated_frame_is_no_advert() -> None:
     for whole in (ipv4(version_2(VIP4)), ipv6(version_3(VIP6))):
         assert parse(whole) is not None

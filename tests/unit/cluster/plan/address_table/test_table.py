@@ -37,7 +37,7 @@ NO_ADDRESS = re.findall(
     config:consent config:bmc_credentials config:bmc_trust config:bmc_ca config:reinstall config:payload
     config:pull_secret config:runtime config:vrrp config:wait config:network_preflight
     config:bootstrap.pool config:bootstrap.base_volume config:bootstrap.base_sha256
-    config:media.base_iso.sha256 config:media.base_iso_arm64.sha256
+    config:media.base_iso.sha256 config:media.base_iso_arm64.sha256 config:media.plain_http
     config:provisioner.pool_path config:provisioner.base_image.sha256
     """,
 )

@@ -259,9 +259,9 @@ def test_a_refused_insert_of_a_fetched_iso_does_not_blame_the_network() -> None:
 @pytest.mark.parametrize(
     ("error", "fix", "after_s"),
     [
-        (BmcRefusedError("HTTP 400 (no)"), r"only over https \(media\.url\)", 0),
+        (BmcRefusedError("HTTP 400 (no)"), r"only over https \(media\.tls\)", 0),
         (BmcRefusedError("HTTP 403 (no)", fix="add the licence"), "add the licence$", 0),
-        (BmcTransientError("HTTP 500 (no)", undone=True, refused=True), r"only over https \(media\.url\)", 300),
+        (BmcTransientError("HTTP 500 (no)", undone=True, refused=True), r"only over https \(media\.tls\)", 300),
     ],
     ids=["for-good", "with-its-own-fix", "again-and-again"],
 )
@@ -360,6 +360,19 @@ def test_firmware_that_is_slower_is_not_switched_off_by_the_next_run(post_s: flo
     installation = rig.run()
     assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
     assert installation.iso_sha256 == rig.media.revision
+
+
+def test_the_next_run_has_the_bmc_verify_by_its_own_certificate() -> None:
+    """S9 and SLOW1: the firmware is left to start, and the BMC then reads from a server with another key."""
+    rig = slow(1900)
+    rig.media.pem = "of the first run"
+    with pytest.raises(ProvisioningError, match=r"reads Cd Once"):
+        rig.run()
+    assert rig.bmc.trusted == "of the first run"
+    rig.media.pem = "of the second run"
+    rig.run()
+    assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
+    assert rig.bmc.trusted == "of the second run"
 
 
 def test_an_image_that_the_bmc_drops_at_the_start_is_no_firewall() -> None:

@@ -48,6 +48,25 @@ def test_one_failing_host_does_not_stop_the_others() -> None:
     assert all(bmc.installs == 1 and bmc.is_up() for name, bmc in bmcs.items() if name != "host-7")
 
 
+@pytest.mark.parametrize("error", [AttributeError("hunter2"), RecursionError(), TypeError()], ids=repr)
+def test_an_error_of_one_host_that_nobody_expects_does_not_stop_the_others(error: Exception) -> None:
+    """S3 of issue 43."""
+    clock = FakeClock()
+    bmcs, installations = fleet(6, clock)
+
+    def odd(_: str) -> None:
+        raise error
+
+    bmcs["host-3"].fault = odd
+    failed = install_all(installations, clock=clock, pause=passing(clock))
+    assert list(failed) == ["host-3"]
+    line = f"internal error: {type(error).__name__}: test_scheduler.py:"
+    assert str(failed["host-3"]).startswith(line)
+    assert "Fix: report it with what `okd-baremetal gather` writes" in str(failed["host-3"])
+    assert "hunter2" not in str(failed["host-3"])
+    assert all(bmc.installs == 1 and bmc.is_up() for name, bmc in bmcs.items() if name != "host-3")
+
+
 def test_work_stops_when_the_engine_is_gone() -> None:
     clock = FakeClock()
     bmcs, installations = fleet(3, clock)

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 
-from providers.host_provisioning.joining.nodes import Joining
+from providers.host_provisioning.joining.nodes import MOST_WARNINGS, Joining
 from testing.certificate_requests import (
     BOOTSTRAPPER,
     NODES,
     REQUESTS,
     FakeCluster,
+    client_pem,
     client_request,
     node,
     serving_pem,
@@ -207,6 +208,30 @@ def test_a_request_of_no_concern_is_neither_approved_nor_mentioned(request_: dic
     made = rig(request_)
     made.missing()
     assert (made.cluster.changes, made.warnings) == ([], [])
+
+
+@pytest.mark.parametrize("host", ["w0", "w9", ""])
+def test_a_flood_of_foreign_requests_is_few_short_lines(host: str) -> None:
+    """S19: 3,000 requests gave 3,000 warnings, each as long as its sender liked."""
+    content, groups = client_pem(host), ["\x1b" * 10_000]
+    flood = [client_request(host, content=content, name=f"csr-{n}", groups=groups) for n in range(3000)]
+    made = rig(*flood)
+    for _ in range(3):
+        made.missing()
+    assert len(made.warnings) == MOST_WARNINGS + 1
+    assert made.warnings[-1].endswith(" are not mentioned: `oc get csr` lists them")
+    assert all(len(line) <= 1000 and line.isprintable() for line in made.warnings)
+    made.cluster.requests.clear()
+    made.missing()
+    assert made.joining._refused == {}, "memory ends with the requests"
+
+
+def test_a_flood_for_no_host_does_not_hide_the_refusal_of_a_host_s_own() -> None:
+    """S19."""
+    flood = [client_request("w9", name=f"csr-{number}") for number in range(100)]
+    made = rig(*flood, client_request("w0", name="own", groups=["other"]))
+    made.missing()
+    assert made.warnings[-1].startswith(f"own of {BOOTSTRAPPER} is not approved: groups: ")
 
 
 def test_a_second_client_request_for_a_node_that_has_joined_is_refused() -> None:

@@ -214,7 +214,8 @@ def test_a_proven_boot_is_not_read_again() -> None:
 NO_SECURE_BOOT = "the BMC has no Secure Boot"
 NO_KEYS = "SecureBootMode reads SetupMode"
 SECURELY = {
-    **dict.fromkeys(("generic_system", "generic_http", "generic_mode", "no_hdd", "supermicro", "lenovo"), ""),
+    **dict.fromkeys(("generic_system", "generic_http", "generic_tls", "generic_strict", "generic_mode"), ""),
+    **dict.fromkeys(("no_hdd", "supermicro", "lenovo"), ""),
     **dict.fromkeys(("hpe", "hpe_target", "ami", "dgx"), ""),
     **dict.fromkeys(("dell", "dell_r750", "dell3", "dell4", "dell5", "dell10"), ""),
     **dict.fromkeys(("generic", "generic_name", "generic_whole"), NO_SECURE_BOOT),

@@ -61,7 +61,7 @@ def test_d5_a_refused_iso_has_the_bmcs_words_without_the_secret_path(tmp_path: P
         assert re.search(r"the BMC refuses the boot ISO from http://127\.0\.0\.1:\d+: .*HTTP 400", text)
         words = r"what is at 'http://127\.0\.0\.1:\d+/…' is of no known format"
         assert re.search(rf"\(Base\.1\.8\.ResourceAtUriInUnknownFormat: {words}", text)
-        assert re.search(r"Fix: .*https.*media\.url", text)
+        assert re.search(r"Fix: .*https.*media\.tls", text)
         assert "never fetched" not in text
         assert (it.media.iso.sha256 in text, f"{NAME}.iso" in text) == (False, False)
         assert it.clock.now() == began

@@ -1,0 +1,54 @@
+"""What each change of a `HostProvisioning` may write: the rows by which a write plan lists it beforehand."""
+
+from collections.abc import Collection, Iterator
+
+from base.writes import Write
+from boot_media.disk import wipe
+from cluster.values.boot_method import SECURE_BOOT, BootMethod
+from providers.host_provisioning.joining.certificates import APPROVAL
+from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, HostSpec
+from providers.host_provisioning.records import InstallationPlan
+from wires.api.writes import to_api
+from wires.redfish import writes
+from wires.redfish.bmc import CD, HDD, HTTP, ONCE, PXE, SETUP, Power, mode_of
+
+TARGETS = {BootMethod.VIRTUAL_CD: CD, BootMethod.IPXE: PXE, BootMethod.UEFI_HTTP: HTTP}
+
+
+def planned(
+    old: HostProvisioningSpec | None,
+    outs: HostProvisioningOuts,
+    new: HostProvisioningSpec | None,
+    other_machines: Collection[str],
+) -> Iterator[Write]:
+    """Yield what a creation, an update or a deletion may write.
+
+    Args:
+        old: The inputs in the state; None for a creation.
+        outs: The outputs in the state.
+        new: The inputs to come; None for a deletion.
+        other_machines: The hosts that may turn out to be other machines, which are then installed.
+    """
+    if new is None:
+        return
+    pending = {*InstallationPlan.of(old, outs, new).pending, *other_machines} & new.hosts.keys()
+    for name in sorted(pending):
+        host = new.hosts[name]
+        yield wipe(name, host.root_device)
+        yield from (writes.to_bmc(host.bmc.address, action) for action in _installed(name, host))
+    if pending and new.approve_certificates:
+        yield to_api(new.api_name, APPROVAL.format(""))
+
+
+def _installed(name: str, host: HostSpec) -> Iterator[str]:
+    """Yield what installs a server: each step may be repeated, and is in another order after an interruption."""
+    method = host.bmc.boot_method
+    yield from (writes.power(Power.OFF), writes.power(Power.ON))
+    yield writes.override(TARGETS[method], ONCE)
+    if method is BootMethod.VIRTUAL_CD:
+        yield from (writes.ENABLE_MEDIA, writes.TRUST, writes.insert(f"{name}.iso"), writes.EJECT)
+    yield writes.boot_mode(mode_of(host.bmc.boot_mode))
+    if host.bmc.boot_mode == SECURE_BOOT:
+        yield writes.secure_boot(enabled=True)
+    yield writes.override(SETUP, ONCE)  # in which the firmware applies a boot mode or Secure Boot
+    yield from (writes.override(HDD, ONCE), writes.NO_OVERRIDE)

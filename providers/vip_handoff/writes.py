@@ -1,0 +1,28 @@
+"""What each change of a `VipHandoff` may write: the rows by which a write plan lists it beforehand."""
+
+from collections.abc import Iterator
+
+from base.writes import Write
+from cluster.options import Phase
+from cluster.values.balancer import Balancer
+from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
+from wires.libvirt import writes
+
+ENDS = (writes.PRESS, writes.CUT)
+
+
+def planned(old: VipHandoffSpec | None, _outs: VipHandoffOuts, new: VipHandoffSpec | None) -> Iterator[Write]:
+    """Yield what a creation, an update or a deletion may write.
+
+    Args:
+        old: The inputs in the state; None for a creation, which only proves the holder.
+        new: The inputs to come; None for a deletion.
+    """
+    if old is None or old.phase is not Phase.BOOTSTRAP:
+        return
+    if new is None:
+        yield from (writes.to_domain(old.bootstrap_name, action) for action in ENDS)
+    elif new.phase is Phase.PRODUCTION:
+        yield from (writes.to_domain(new.bootstrap_name, action) for action in ENDS)
+        if new.balancer is Balancer.CLUSTER:  # `hold` takes a release back
+            yield from (writes.to_domain(new.bootstrap_name, writes.vip(word)) for word in writes.VIP_WORDS)

@@ -1,0 +1,129 @@
+"""How a command starts: Ctrl-C prints no traceback at any moment (S16), and no other user writes its files (S22)."""
+
+import os
+import signal
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from testing import plans
+from testing.checkout import ROOT
+
+PROGRAM = ROOT / "tools" / "okd-baremetal"
+KILLS = 25
+REPORTED = "import time:"
+"""How Python begins the line that it prints when it has imported a module."""
+
+
+def started(command: list[str | Path]) -> "subprocess.Popen[str]":
+    """Start a command that prints a line for each module that it has imported."""
+    environment = {**os.environ, "PYTHONPROFILEIMPORTTIME": "1"}
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
+
+
+def interrupted(command: list[str | Path], after: int) -> tuple[int, list[str]]:
+    """Send SIGINT when so many modules are imported; return the exit code, and what else was printed."""
+    with started(command) as process:
+        assert process.stderr
+        for _ in range(after):
+            process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        printed = process.stderr.read().splitlines()
+    return process.returncode, [line for line in printed if line and REPORTED not in line]
+
+
+def test_an_interrupt_at_any_moment_of_a_start_prints_nothing() -> None:
+    command: list[str | Path] = [PROGRAM, "check", "stacks/rehearsal/install-config.yaml"]
+    with started(command) as process:
+        assert process.stderr
+        imports = sum(REPORTED in line for line in process.stderr)
+    moments = [imports * kill // KILLS for kill in range(KILLS)]
+    ends = [(moment, *interrupted(command, moment)) for moment in moments]
+    assert [end for end in ends if end[1:] != (-signal.SIGINT, [])] == []
+
+
+CALLBACK = """\
+import os, signal, weakref
+from cli.shared.interrupts import unwinding
+
+class Watched:
+    pass
+
+with unwinding():
+    watched = Watched()
+    reference = weakref.ref(watched, lambda _: os.kill(os.getpid(), signal.SIGINT))
+    del watched
+    print("alive")
+"""
+THREADS = """\
+import os, signal, threading
+from cli.shared.interrupts import threads, unwinding
+
+with unwinding(), threads(1) as pool:
+    pool.submit(threading.Event().wait)
+    os.kill(os.getpid(), signal.SIGINT)
+    print("alive")
+"""
+
+
+@pytest.mark.parametrize("script", [CALLBACK, THREADS], ids=["in-a-callback", "beside-a-thread"])
+def test_an_interrupt_ends_the_process(script: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, "", "")
+
+
+def writable_by_others(folder: Path) -> list[str]:
+    return [
+        str(path.relative_to(folder))
+        for path in folder.rglob("*")
+        if not path.is_symlink() and path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+    ]
+
+
+def test_others_write_no_file_of_a_command(tmp_path: Path) -> None:
+    (tmp_path / "install-config.yaml").write_text(plans.written(plans.install_config()))
+    compiled = {"PYTHONPYCACHEPREFIX": str(tmp_path / "compiled"), "PYTHONDONTWRITEBYTECODE": ""}
+    environment = {**os.environ, **compiled}
+    for words in (
+        ("init", "prod", "--install-config", "install-config.yaml"),
+        ("render", "install-config.yaml", "--sample-addresses", "--out", "rendered"),
+    ):
+        subprocess.run([PROGRAM, *words], cwd=tmp_path, env=environment, umask=0, capture_output=True, check=False)
+    made = {path.name for path in tmp_path.rglob("*")}
+    assert {"Pulumi.prod.yaml", "prod", "rendered", "compiled"} <= made
+    assert writable_by_others(tmp_path) == []
+
+
+PROVIDER = "from providers.rendered_asset.provider import RenderedAssetProvider as P; P().configure(None)"
+BEFORE_PULUMI = """\
+import runpy, sys
+sys.modules["pulumi"] = None
+try:
+    runpy.run_path("__main__.py", run_name="__main__")
+except ImportError:
+    pass
+"""
+
+
+@pytest.mark.parametrize("begin", [PROVIDER, BEFORE_PULUMI], ids=["provider", "program"])
+def test_others_write_no_file_of_a_process_of_pulumi(begin: str) -> None:
+    script = f"{begin}\nimport os; print(oct(os.umask(0)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=ROOT, umask=0, capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "0o22\n"
+
+
+def test_others_write_no_file_of_a_tool(tmp_path: Path) -> None:
+    script = f". {ROOT}/tools/lib.sh; lock image"
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path)}
+    subprocess.run(["bash", "-c", script], env=environment, umask=0, check=True)
+    assert {path.name for path in tmp_path.rglob("*")} == {"okd-baremetal", "image.lock"}
+    assert writable_by_others(tmp_path) == []

@@ -1,0 +1,66 @@
+"""The write plan of a preview: its file, its digest, and that no provider is missing."""
+
+import hashlib
+import json
+
+from providers.bmc_host.model import AsFound, BmcHostOuts
+from review.preview import read_preview
+from review.verdict import OWN
+from review.write_plan import WritePlan, tables
+from testing import plans
+from testing.checkout import ROOT
+from testing.preview_steps import bmc_host, preview, step, step_of
+from wires.redfish.bmc import BootOverride
+
+PLAN = plans.plan()
+HOST = bmc_host(PLAN, "okd-master-0")
+READ_ONLY = {
+    "DestroyGuard": "refuses a deletion",
+    "Machines": "reads BMCs",
+    "NetworkPreflight": "probes the network",
+    "OkdInstalled": "reads the API",
+    "ProvisionerPreflight": "reads this machine",
+    "RenderedAsset": "has a reader check a text",
+    "VipHeld": "probes the Ingress VIP",
+}
+"""The resources that write to no machine."""
+
+
+def planned(*steps: dict[str, object]) -> dict[str, list[str]]:
+    writes: dict[str, list[str]] = json.loads(WritePlan.of(read_preview(preview(*steps), "a preview")).text)["writes"]
+    return writes
+
+
+def test_every_resource_has_a_table_beside_it_or_writes_nothing() -> None:
+    kinds = {kind.__name__.removesuffix("Spec") for kind, *_ in tables(read_preview(preview(), "a preview"))}
+    assert kinds | READ_ONLY.keys() == OWN
+    assert not kinds & READ_ONLY.keys()
+    beside = {path.parent.name for path in ROOT.glob("providers/*/writes.py")}
+    assert {name.replace("_", "") for name in beside} == {kind.lower() for kind in kinds}
+
+
+def test_its_digest_is_that_of_its_file_and_covers_inputs_without_writes() -> None:
+    one, other = (
+        WritePlan.of(read_preview(preview(step("update", "okd-master-0", HOST, HOST.changed(deadline_s=s))), ""))
+        for s in (60, 61)
+    )
+    assert json.loads(one.text)["writes"] == json.loads(other.text)["writes"] == {}
+    assert one.digest != other.digest
+    assert one.digest == hashlib.sha256(one.text.encode()).hexdigest()
+
+
+def test_a_replacement_gives_the_old_server_up_and_takes_the_new_one_over() -> None:
+    found = BmcHostOuts(found=AsFound(override=BootOverride("Pxe", "Continuous", "Legacy"), secure_boot="off"))
+    new = bmc_host(PLAN, "okd-master-1")
+    writes = planned(step("replace", "okd-master-0", HOST, new, outs=found))["BmcHost::okd-master-0"]
+    actions = {bmc: {line.partition(": ")[2] for line in writes if bmc in line} for bmc in ("192.168", "https")}
+    assert {"power Off", "eject", "boot override Pxe Continuous", "boot mode Legacy", "Secure Boot off"} <= actions[
+        "https"
+    ]
+    assert len({line.partition(": ")[0] for line in writes}) == 2
+
+
+def test_what_pulumi_libvirt_makes_is_in_the_plan() -> None:
+    assert planned(step_of("create", "Pool", "okd-pool", None, {"name": "okd"})) == {
+        "Pool::okd-pool": ["Pool okd-pool: create"]
+    }

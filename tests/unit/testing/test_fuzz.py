@@ -1,0 +1,58 @@
+"""The engine of the fuzzer finds each kind of finding, and its cases are the same each time."""
+
+from pathlib import Path
+
+import pytest
+
+from testing.fuzz import engine, planted
+from testing.fuzz.__main__ import main
+from testing.fuzz.engine import SURFACES, case_of, replay, search
+
+FOUND = {
+    "defect": "KeyError: 'missing'",
+    "shown": "ShownCanaryError: password CNRY",
+    "quoted": "ShownCanaryError: a file: CNRY",
+    "memory": "MemoryError",
+    "crash": "exit code -11",
+    "cpu": f"a case took more than {engine.CPU_S} s of CPU",
+}
+
+
+def test_each_kind_of_planted_finding_is_expected() -> None:
+    assert {*planted.KINDS} == {*FOUND, "fine", "refused"}
+
+
+@pytest.mark.parametrize("kind", FOUND)
+def test_a_finding_is_found_with_its_case(kind: str, tmp_path: Path) -> None:
+    file = tmp_path / "case"
+    file.write_text(kind)
+    finding = replay("planted", file)
+    assert finding is not None
+    assert (finding.surface, finding.case) == ("planted", kind.encode())
+    assert FOUND[kind] in finding.what
+
+
+def test_what_is_fine_or_refused_is_no_finding(tmp_path: Path) -> None:
+    (tmp_path / "case").write_text("refused")
+    assert replay("planted", tmp_path / "case") is None
+    assert search("planted", range(3)) is None
+
+
+@pytest.mark.parametrize("name", [name for name in SURFACES if name not in ("commands", "readers")])
+def test_a_seed_always_makes_the_same_case(name: str) -> None:
+    """Those of the other two hold certificates, whose keys are made anew; a finding keeps its case."""
+    cases = [case_of(name, seed) for seed in range(20)]
+    assert cases == [case_of(name, seed) for seed in range(20)]
+    assert len({*cases}) == len(cases)
+
+
+def test_a_replay_of_a_finding_ends_with_exit_code_1_and_keeps_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "case").write_text("shown")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(Path(engine.__file__).parents[2]))
+    monkeypatch.setattr("sys.argv", ["fuzz", "planted", "--replay", "case"])
+    assert main() == 1
+    assert (tmp_path / "fuzz-findings" / "planted-0").read_text() == "shown"
+    assert "replay: " in capsys.readouterr().err
