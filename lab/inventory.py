@@ -81,6 +81,11 @@ class Site:
         return self.plan.balancer is Balancer.SITE
 
     @property
+    def is_baremetal(self) -> bool:
+        """Whether the cluster's platform is baremetal, with the machine-config operator's services on the nodes."""
+        return self.plan.platform is ClusterPlatform.BAREMETAL
+
+    @property
     def statics(self) -> frozenset[str]:
         """The machines whose files set all of their addresses, so DHCP must not."""
         named = self.twin.options["node_addresses"]
@@ -179,9 +184,9 @@ def _refuse(faults: Iterator[Fault]) -> None:
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:
     """Yield each setting that the program supports and the lab does not."""
-    if plan.platform is not ClusterPlatform.NONE:
-        what = f"{plan.platform}: the lab has no payload of this platform yet"
-        yield Fault("the stack's platform", what, "rehearse the same stack with `platform: none`")
+    if plan.platform is ClusterPlatform.BAREMETAL and plan.balancer is Balancer.SITE:
+        what = "UserManaged on platform baremetal: the lab has no such payload, whose API must be a real one"
+        yield Fault("platform.baremetal.loadBalancer.type", what, "rehearse the same stack with `platform: none`")
     for server in plan.servers:
         if settings := not_emulated(server.network_config):
             emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"

@@ -36,6 +36,8 @@ UNITS = (
     "master-bmh-update.service",
     "provisioning-interface.service",
 )
+OLDER_UNITS = ("extract-machine-os.service", "wait-iptables-init.service")
+"""Units of releases up to 4.21 and 4.20."""
 OPENSHIFT = "/opt/openshift/openshift"
 """Folder of the manifests in bootstrap.ign that `create manifests` writes into `openshift/`."""
 
