@@ -51,7 +51,7 @@ def kubernetes(site: Site) -> Profile:
             (*servers, *kubelet.units),
         ),
         compute=kubelet,
-        environment={"SERVICE_NETWORK": str(services)},
+        environment={"SERVICE_NETWORK": str(services), "SHUTDOWN_S": shutdown_s},
         kubeconfig=tls.kubeconfig,
     )
 

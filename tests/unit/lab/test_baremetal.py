@@ -224,6 +224,7 @@ def test_an_api_that_ends_serves_until_the_bootstrap_has_left(payload: Payload) 
     (gone,) = [check for check in on_bootstrap(load_site("platform").plan).checks if check.weight is None]
     leaves_s = gone.interval_s * (gone.fall + 1) + gone.timeout_s
     assert 1.5 * leaves_s < BAREMETAL_SHUTDOWN_S, "as much again for a busy machine"
-    unit = files(payload.bootstrap)[f"{UNITS}/lab-kube-apiserver.service"]
-    assert f"SHUTDOWN_S={BAREMETAL_SHUTDOWN_S}\n" in unit
+    bootstrap = files(payload.bootstrap)
+    unit = bootstrap[f"{UNITS}/lab-kube-apiserver.service"]
+    assert f"SHUTDOWN_S={BAREMETAL_SHUTDOWN_S}\n" in bootstrap["/etc/lab/cluster.env"]
     assert f"TimeoutStopSec={BAREMETAL_SHUTDOWN_S + 10}\n" in unit
