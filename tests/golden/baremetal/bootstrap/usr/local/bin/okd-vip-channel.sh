@@ -10,15 +10,15 @@ yes_if() { if "$@" >/dev/null 2>&1; then echo yes; else echo no; fi; }
 holds_a_vip() { for vip in "${vips[@]}"; do ip -o address show to "$vip"; done | grep -v ': lo '; }
 api_ready() { curl -fsk --max-time 2 -o /dev/null https://localhost:6443/readyz; }
 
-# After `leave`, keep the VIP on lo for some seconds, to accept the connections that were on their way while the VIP
-# moved. With arp_ignore=1 the machine answers no ARP request for an address of lo. Without this, one of 421 connects
-# was lost on slow machines (2026-11).
+# From `leave` until some seconds after the VIP has left, keep it on lo too, to accept the connections that were on
+# their way while it moved. With arp_ignore=1 the machine answers no ARP request for an address of lo. Without this, one
+# of 421 connects was lost on slow machines; counted from the release, one of 1,445 (2026-11).
 echo 1 >/proc/sys/net/ipv4/conf/all/arp_ignore
 on_lo() { for vip in "${vips[@]}"; do ip address "$1" "$vip" dev lo; done; }
 let_go() {
     on_lo replace
     echo -254 >"$file"
-    (sleep 15 && on_lo delete) &
+    (while [[ $(<"$file") != 0 ]] && holds_a_vip >/dev/null; do sleep 1; done; sleep 15; on_lo delete) &
 }
 # keepalived announces the VIP only when it becomes MASTER: give the VIP up, then take it.
 take_back() {
