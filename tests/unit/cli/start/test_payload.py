@@ -104,7 +104,7 @@ def test_the_payload_is_generated_kept_and_pinned(stack: Stack) -> None:
     assert "Consuming Install Config" in done.stderr
 
 
-def test_a_payload_of_baremetal_is_made_in_two_steps_without_owners_of_servers(stack: Stack) -> None:
+def test_a_payload_of_baremetal_is_made_without_owners_of_servers(stack: Stack) -> None:
     stack.options(platform="baremetal")
     done = stack.payload()
     assert done.returncode == 0, done.stderr

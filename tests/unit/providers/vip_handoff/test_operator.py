@@ -59,7 +59,7 @@ def test_min_ready_counts_for_haproxy_too() -> None:
     assert made.move().holder == "master-1"
 
 
-def test_nodes_whose_keepalived_is_not_configured_leave_the_vip_where_it_is() -> None:
+def test_nodes_whose_keepalived_is_not_configured_leave_the_vip() -> None:
     made = rig(moves_s=NEVER)
     error = made.fails()
     assert "at release: answered by okd-bootstrap" in str(error)
