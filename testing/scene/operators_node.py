@@ -118,7 +118,7 @@ def keepalived_conf(plan: Intent, server: Server) -> str:
     The operator gives the control plane the Ingress VIP too; without a router, that instance is disabled, and it is
     left out here.
     """
-    shares = []
+    shares = list[tuple[Share, Vip, tuple[Server, ...]]]()
     if server.role is Role.CONTROL_PLANE:
         shares += [(API, plan.api, plan.control_plane)]
     if server.role is plan.ingress_role:
