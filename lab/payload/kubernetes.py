@@ -29,8 +29,9 @@ def kubernetes(site: Site) -> Profile:
         script("lab-kube-apiserver.sh"),
     )
     shutdown_s = BAREMETAL_SHUTDOWN_S if site.is_baremetal else SHUTDOWN_S
+    values = {"shutdown_s": shutdown_s, "is_baremetal": site.is_baremetal}
     servers = (
-        Unit("lab-kube-apiserver.service", text("lab-kube-apiserver.service.j2", shutdown_s=shutdown_s)),
+        Unit("lab-kube-apiserver.service", text("lab-kube-apiserver.service.j2", **values)),
         unit("lab-kube-controller-manager.service"),
     )
     kubelet = MachineParts(

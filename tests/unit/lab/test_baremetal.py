@@ -220,6 +220,15 @@ def test_the_config_servers_answer_fits_into_haproxys_buffer(payload: Payload) -
     assert len(payload.role_master) + len("HTTP headers") * 100 < size
 
 
+def test_a_nodes_api_serves_only_once_its_keepalived_is_configured(payload: Payload) -> None:
+    """The bootstrap ends its own API when two nodes serve: one of them must be able to take the VIP."""
+    master = files(payload.role_master)
+    assert "After=lab-keepalived.service\n" in master[f"{UNITS}/lab-kube-apiserver.service"]
+    monitor = master[f"{UNITS}/lab-keepalived-monitor.service"]
+    assert "Before=lab-keepalived.service\n" in monitor
+    assert "RequiredBy=lab-keepalived.service\n" in monitor
+
+
 def test_an_api_that_ends_serves_until_the_bootstrap_has_left(payload: Payload) -> None:
     (gone,) = [check for check in on_bootstrap(load_site("platform").plan).checks if check.weight is None]
     leaves_s = gone.interval_s * (gone.fall + 1) + gone.timeout_s
