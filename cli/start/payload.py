@@ -31,6 +31,7 @@ okd-baremetal payload-config {config} --stack {stack} >{folder}/install-config.y
 for f in bootstrap master worker; do
   pulumi config set --stack {stack} --path payload.$f "$(sha256sum <{folder}/$f.ign | cut -c 1-64)"
 done"""
+OF_OWNERS = " \\\n  ".join(MANIFESTS)
 WITHOUT_OWNERS = """\
 openshift-install create manifests --dir {folder} &&
 (cd {folder}/openshift && rm -f \\
@@ -62,10 +63,10 @@ def payload(options: argparse.Namespace) -> int:
     manifests = manifests_in(options.manifests) if options.manifests else []
     config = config_of_payload(install_config(stack), stack)
     if (tool := openshift_install()) is None:
-        removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=" \\\n  ".join(MANIFESTS))
+        removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=OF_OWNERS)
         between = removed if config.platform is ClusterPlatform.BAREMETAL else ""
-        words = {"folder": word(folder), "config": word(install_config(stack)), "stack": word(stack)}
-        print(BY_HAND.format(**words, without_owners=between))
+        written = install_config(stack)
+        print(BY_HAND.format(folder=word(folder), config=word(written), stack=word(stack), without_owners=between))
         fix = "put it there, or run the lines above where it is"
         raise ConfigError(Fault(NAME, "not on PATH", fix))
     known = version(tool)
