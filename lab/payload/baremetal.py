@@ -66,9 +66,10 @@ def _bootstrap(site: Site, operators: Intent) -> MachineParts:
         Unit("lab-masks.service", text("lab-masks.service.j2", units=OWNERS)),
         unit("lab-static-pods.service"),
     )
-    of_dns = [each for each in render_bootstrap(operators) if any(word in each.path for word in _OF_DNS)]
-    dns = _as_the_operators(tuple(of_dns), enabled=False)
-    return MachineParts(files, units) + dns
+    dns = tuple(
+        rendered for rendered in render_bootstrap(operators) if any(word in rendered.path for word in _OF_DNS)
+    )
+    return MachineParts(files, units) + _as_the_operators(dns, enabled=False)
 
 
 def _quadlet(name: str) -> str:
@@ -82,7 +83,9 @@ def _owner(name: str, *, starts_by_itself: bool) -> str:
 def _node(plan: Intent, operators: Intent, role: Role) -> MachineParts:
     """Return the operator's services of a role. keepalived starts when its monitor has configured it."""
     conf = f"{CONF}/keepalived.conf"
-    services = tuple(each for each in render_role(operators, role) if "okd-" in each.path and each.path != conf)
+    services = tuple(
+        rendered for rendered in render_role(operators, role) if "okd-" in rendered.path and rendered.path != conf
+    )
     monitor = {"domain": plan.domain, "confs": _CONFS, "conf": _renamed(conf), "client": CONTROLLERS}
     files = (
         *(
@@ -98,10 +101,10 @@ def _node(plan: Intent, operators: Intent, role: Role) -> MachineParts:
 
 def _as_the_operators(services: Files, *, enabled: bool) -> MachineParts:
     """Return files of this program under other names, so that none of them is taken for its own."""
-    units = [each for each in services if each.path.startswith(f"{UNITS}/")]
+    units = [rendered for rendered in services if rendered.path.startswith(f"{UNITS}/")]
     return MachineParts(
-        tuple(_file(each) for each in services if each not in units),
-        tuple(Unit(_renamed(each.name), _renamed(each.text), enabled) for each in units),
+        tuple(_file(rendered) for rendered in services if rendered not in units),
+        tuple(Unit(_renamed(rendered.name), _renamed(rendered.text), enabled) for rendered in units),
     )
 
 
