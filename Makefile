@@ -25,11 +25,12 @@ STACK ?= rehearsal
 # Seconds that `make fuzz` searches, and what it searches: all, or some of testing/fuzz/engine.py's SURFACES.
 FUZZ_S ?= 3600
 SURFACES ?=
-# The API of a rehearsed cluster: `stand-in`, or `kubernetes`, a real one, which takes six minutes to build once.
+# The API of a rehearsed cluster: `stand-in`, or `kubernetes`, a real one, which takes six minutes to build once; platform
+# baremetal always has that.
 PAYLOAD ?= stand-in
 # The folder that has stacks/, and gets report/.
 SITE ?= $(CURDIR)
-REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged
+REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platform
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 

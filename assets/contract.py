@@ -58,6 +58,7 @@ class Word(StrEnum):
     """A word that the provisioner sends on the channel."""
 
     RELEASE = "release"
+    LEAVE = "leave"
     HOLD = "hold"
     STATUS = "status"
 

@@ -44,6 +44,11 @@ class RenderedFile:
         return MODES.get(self.reader, OTHERS_MODE)
 
     @property
+    def is_mask(self) -> bool:
+        """Whether it masks a unit: systemd never starts one whose file is empty (systemd.unit(5))."""
+        return self.reader is Reader.SYSTEMD and not self.text
+
+    @property
     def name(self) -> str:
         """The last part of the path."""
         return self.path.rsplit("/", 1)[-1]

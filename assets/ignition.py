@@ -95,7 +95,7 @@ class File:
 
 @dataclass(frozen=True)
 class Unit:
-    """A systemd unit. Everyone on the machine can read it, so it must not hold a secret.
+    """A systemd unit, or the mask of one. Everyone on the machine can read it, so it must not hold a secret.
 
     Raises:
         AssetError: The name is not valid for a systemd unit.
@@ -103,6 +103,7 @@ class Unit:
 
     name: str
     contents: str
+    """Empty: the unit is masked. Ignition then removes what a parent in a merge has there (stages/files/units.go)."""
     enabled: bool = True
 
     def __post_init__(self) -> None:
@@ -117,6 +118,8 @@ class Unit:
         return f"{UNITS}/{self.name}"
 
     def _members(self) -> dict[str, Any]:
+        if not self.contents:
+            return {"name": self.name, "enabled": False, "mask": True}
         return _given(name=self.name, enabled=self.enabled, contents=self.contents)
 
 

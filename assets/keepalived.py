@@ -1,15 +1,19 @@
 """keepalived.conf as data: which machine claims which VIP, with which priority, after which checks."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from assets.contract import BIN, MONITOR_PORT, PROVISIONING_PORT, ROUTER_PORT
 from cluster.plan import Intent, Role, Server
 from cluster.plan.model import Machine, Vip
 from cluster.values.address import IPV4, Address
+from cluster.values.balancer import Balancer
 from cluster.values.vrrp import Policy
 
 OKD_CHECK = f"{BIN}/okd-check.sh"
+OWN_API_GONE = (
+    "No weight: no node lists this machine, so it does not hear that one took the VIP, and must give it up."
+)
 MOVES: dict[Policy, str] = {"release": "the bootstrap lets go", "preempt": "a control-plane node serves"}
 
 
@@ -52,6 +56,8 @@ class Instance:
     source: Address
     peers: tuple[Address, ...] = ()
     """The other machines, with unicast; empty with multicast."""
+    password: str = ""
+    """That of VRRPv2, 8 characters at most; empty for none, as always with IPv6."""
     preempt_delay_s: int = 0
 
 
@@ -65,6 +71,7 @@ class VipShare:
     priority: int
     checks: tuple[Check, ...]
     rank: int = 0
+    password: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,17 +93,20 @@ class Keepalived:
 def on_bootstrap(plan: Intent) -> Keepalived:
     """Return the bootstrap VM's configuration, which claims the API VIP until the handoff."""
     numbers, machine = plan.api.priorities, plan.bootstrap
-    checks = (
-        Check(
-            "own_api",
-            "A payload stops its own API once the control plane serves: the VIP must be free to move then.",
-            f"{BIN}/okd-own-api.sh",
-            numbers.bootstrap_api_down,
-            interval_s=3,
-            timeout_s=5,
-        ),
+    own_api = Check(
+        "own_api",
+        "A payload stops its own API once the control plane serves: the VIP must be free to move then.",
+        f"{BIN}/okd-own-api.sh",
+        numbers.bootstrap_api_down,
+        interval_s=3,
+        timeout_s=5,
     )
-    instances = _instances(plan, VipShare("API", plan.api, numbers.bootstrap, checks), machine, plan.control_plane)
+    share = VipShare("API", plan.api, numbers.bootstrap, (own_api,))
+    if plan.balancer is Balancer.OPERATOR:
+        # Some seconds later than the other check: a node has taken the VIP by then.
+        gone = replace(own_api, name="own_api_gone", why=OWN_API_GONE, weight=None, fall=6)
+        share = replace(share, checks=(own_api, gone), password=f"{plan.name}_api_vip"[:8])
+    instances = _instances(plan, share, machine, plan.control_plane)
     what = f"on the bootstrap VM: the API VIP until {MOVES[plan.api.policy]}"
     return Keepalived(what, machine.name, instances, (TrackFile("release", numbers.release),))
 
@@ -200,7 +210,7 @@ def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable
     return tuple(
         Instance(
             name=f"{plan.name}_{share.what}_{number}",
-            why=_why(share),
+            why=_why(plan, share),
             interface=placeholder(address),
             router_id=vip.router_id,
             priority=share.priority,
@@ -210,14 +220,19 @@ def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable
             checks=share.checks,
             source=machine.address_of(address.version),
             peers=tuple(other.address_of(address.version) for other in others) if vip.transport == "unicast" else (),
+            password=share.password if address.version == IPV4 else "",
             preempt_delay_s=share.rank,
         )
         for number, address in enumerate(vip.addresses)
     )
 
 
-def _why(share: VipShare) -> tuple[str, ...]:
-    if share.vip.transport == "unicast":
+def _why(plan: Intent, share: VipShare) -> tuple[str, ...]:
+    if plan.balancer is Balancer.OPERATOR:
+        first = (
+            "Adverts go one way: the nodes' keepalived, of the machine-config operator, does not list this machine."
+        )
+    elif share.vip.transport == "unicast":
         first = "Every machine lists all others, always: if only one side lists the other, both become MASTER."
     elif share.what == "INGRESS":
         first = "Multicast: no machine could list hosts that are added later as its peers."

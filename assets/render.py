@@ -37,7 +37,10 @@ from cluster.install_config.platform import DISABLED
 from cluster.plan import Intent, Role, Server
 from cluster.values.address import IPV4, IPV6, Address, netloc
 from cluster.values.balancer import Balancer
+from cluster.values.platform import ClusterPlatform
 from cluster.values.role import BOOTSTRAP, MachineRole
+from cluster.values.vrrp import GIVES_UP
+from payload.of_servers import UNITS as UNITS_OF_SERVERS
 
 FOLDER = Path(__file__).parent
 
@@ -63,8 +66,8 @@ class Rendered:
 
     @property
     def paths(self) -> frozenset[str]:
-        """The paths of all files."""
-        return frozenset(file.path for files in self.folders.values() for file in files)
+        """The paths of all files that are written; a masked unit is the payload's own."""
+        return frozenset(file.path for files in self.folders.values() for file in files if not file.is_mask)
 
     def of(self, server: Server) -> Files:
         """Return all files of one server."""
@@ -81,13 +84,16 @@ def render(plan: Intent) -> Rendered:
 
 
 def render_bootstrap(plan: Intent) -> Files:
-    """Render the files of the bootstrap VM: DNS and, where it holds the API VIP, keepalived and the channel."""
+    """Render the files of the bootstrap VM.
+
+    keepalived and the channel where it holds the API VIP; DNS, unless the payload brings it.
+    """
+    is_baremetal = plan.platform is ClusterPlatform.BAREMETAL
     return (
-        *(_vip_of_bootstrap(plan) if plan.balancer is Balancer.CLUSTER else ()),
+        *(() if plan.balancer is Balancer.SITE else _vip_of_bootstrap(plan)),
         *_images(plan, BOOTSTRAP),
-        *_dns(plan, BOOTSTRAP),
+        *(_in_place_of_the_payload(plan) if is_baremetal else (*_dns(plan, BOOTSTRAP), _dhclient(plan))),
         *_chrony(plan),
-        _dhclient(plan),
         *_external(plan),
         *_boots_of_the_control_plane(plan),
     )
@@ -97,6 +103,8 @@ def render_role(plan: Intent, role: Role) -> Files:
     """Render the files that all servers of a role share; none if the role has no server."""
     if not plan.of(role):
         return ()
+    if plan.platform is ClusterPlatform.BAREMETAL:
+        return _chrony(plan)
     return (
         *(_vips_of_role(plan, role) if plan.balancer is Balancer.CLUSTER else ()),
         *_images(plan, role),
@@ -110,7 +118,7 @@ def render_role(plan: Intent, role: Role) -> Files:
 def render_server(plan: Intent, server: Server) -> Files:
     """Render the files of one server: its name, its keyfiles, and what has its own address or rank in it."""
     named = (_hostname(server), *_network(plan, server), *_dnsmasq(plan, server.role, server.provisioning_address))
-    if plan.balancer is Balancer.SITE or not _has_its_own(plan, server):
+    if plan.balancer is not Balancer.CLUSTER or not _has_its_own(plan, server):
         return named
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
     return (keepalived_conf(on_this(plan, server)), *named)
@@ -118,7 +126,9 @@ def render_server(plan: Intent, server: Server) -> Files:
 
 def _vip_of_bootstrap(plan: Intent) -> Files:
     vips = [host_route(address) for address in plan.api.addresses]
-    channel = {"vips": vips, "let_go": plan.api.priorities.release}
+    hears, release = plan.balancer is Balancer.CLUSTER, plan.api.priorities.release
+    let_go = release if hears else GIVES_UP
+    channel = {"vips": vips, "hears_the_nodes": hears, "release": release, "let_go": let_go}
     return (
         keepalived_conf(keepalived.on_bootstrap(plan)),
         _script("bootstrap/okd-own-api.sh.j2"),
@@ -127,6 +137,15 @@ def _vip_of_bootstrap(plan: Intent) -> Files:
         _tmpfiles("bootstrap/okd-vip-channel.conf.j2"),
         *_keepalived_service(plan, BOOTSTRAP, plan.api.addresses),
     )
+
+
+def _in_place_of_the_payload(plan: Intent) -> Files:
+    """Render what keeps a payload of platform baremetal from servers, and from the API VIP."""
+    masks = tuple(RenderedFile(f"{UNITS}/{name}", "", Reader.SYSTEMD) for name in UNITS_OF_SERVERS)
+    if plan.balancer is Balancer.SITE:
+        return masks  # its payload brings no keepalived
+    # Elsewhere, the script comes with CoreDNS.
+    return (*masks, _tmpfiles("bootstrap/okd-no-keepalived.conf"), _script("common/okd-get-vip-subnet-cidr.sh"))
 
 
 def _vips_of_role(plan: Intent, role: Role) -> Files:
@@ -155,7 +174,8 @@ def _images(plan: Intent, role: MachineRole) -> Files:
     """Render what asks the release for the services' images; nothing if the stack names them."""
     if not (image := release(plan)):
         return ()
-    run = services(plan, role)
+    if not (run := services(plan, role)):
+        return ()
     images = {service.image: service for service in run}.values()  # two services share that of haproxy
     unit = {"release": image, "pull_secret": pull_secret(role), "role": role}
     return (

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from assets import contract
 from cluster.plan import Intent, Role, Server
 from cluster.values.balancer import Balancer
+from cluster.values.platform import ClusterPlatform
 from cluster.values.role import BOOTSTRAP, MachineRole
 
 CONTINUED = " \\\n    "
@@ -82,9 +83,12 @@ PROXY = Service(
 
 def services(plan: Intent, role: MachineRole) -> tuple[Service, ...]:
     """Return the services that the machines of a role run."""
+    of_boots = (DNSMASQ, PROXY) if boot_clients_of(plan, role) else ()
+    if plan.platform is ClusterPlatform.BAREMETAL:
+        holds_the_vip = role == BOOTSTRAP and plan.balancer is Balancer.OPERATOR
+        return (*((KEEPALIVED,) if holds_the_vip else ()), *of_boots)
     if plan.balancer is Balancer.SITE:
         return (COREDNS,)
-    of_boots = (DNSMASQ, PROXY) if boot_clients_of(plan, role) else ()
     return (KEEPALIVED, HAPROXY, COREDNS, *of_boots)
 
 

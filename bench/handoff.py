@@ -1,9 +1,11 @@
-"""`python -m bench.handoff [RUNS]`, as root: compare four methods to take the API VIP from the bootstrap.
+"""`python -m bench.handoff [RUNS [CLUSTER]]`, as root: compare four methods to take the API VIP from the bootstrap.
 
 The figures are those of a client. In the first row nothing moves: it shows the noise of the machine itself. Real
-keepalived and haproxy run in network namespaces, with the rendered files of a bootstrap and three nodes.
+keepalived and haproxy run in network namespaces, with the rendered files of a bootstrap and three nodes. On platform
+baremetal, nodes have a keepalived as the machine-config operator sets it up, and the way back is measured, too.
 """
 
+import itertools
 import statistics
 import sys
 import tempfile
@@ -33,39 +35,55 @@ TORN_DOWN_S = 5
 COUNTS = ("connects_failed", "requests_failed_after_retry", "broken_in_flight")
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
+@dataclass(frozen=True)
+class Method:
+    """A way to move the VIP."""
+
+    move: Callable[[], object]
+    """It is measured."""
+    undo: Callable[[], object] = _nothing
+    prepare: Callable[[], object] = _nothing
+
+
 @dataclass(frozen=True)
 class Rig:
-    """A running cluster with the VIP on the bootstrap, and the methods that move it to a node and back."""
+    """A running cluster with the VIP on the bootstrap, and the methods that move it."""
 
     cluster: Cluster
     send: Callable[[str], str]
 
     @property
-    def moves(self) -> dict[str, tuple[Callable[[], object], Callable[[], object]] | None]:
-        """The calls that move the VIP and bring it back, by name; None for no move."""
+    def methods(self) -> dict[str, Method | None]:
+        """The methods by name; None for no move."""
         port = f"link set {self.cluster.bootstrap.port()}"
         return {
             "nothing": None,
-            "handoff": (partial(self.send, "release"), self._hold),
-            "keepalived stopped": (self._stop, self._restart),
-            "power cut": (partial(ip, f"{port} down"), partial(ip, f"{port} up")),
-            "upstream's order": (self._tear_down, self._build_up),
+            "handoff": Method(partial(self.send, "release"), self._hold),
+            "keepalived stopped": Method(self._stop, self._restart),
+            "power cut": Method(partial(ip, f"{port} down"), partial(ip, f"{port} up")),
+            "upstream's order": Method(self._tear_down, self._build_up),
         }
 
-    def run(self, move: tuple[Callable[[], object], Callable[[], object]] | None) -> dict[str, Any]:
+    def run(self, method: Method | None) -> dict[str, Any]:
         """Move the VIP once, and return the figures of a client."""
         vips = tuple(map(str, self.cluster.vips))
+        if method:
+            method.prepare()
         with measuring(vips, Api(DOMAIN, authority("test-ca").pem)) as client:
             settle(client)
-            if move:
+            if method:
                 before = self._masters()
-                move[0]()
-                until("a node is MASTER", lambda: self._masters() > before)
+                method.move()
+                until("another machine is MASTER", lambda: self._masters() > before)
             else:
                 time.sleep(QUIET_S)
             settle(client)
-        if move:
-            move[1]()
+        if method:
+            method.undo()
             self.cluster.until_held_by(self.cluster.bootstrap.name)
         figures = client.figures(0)
         counts: dict[str, Any] = figures["clients"]
@@ -73,8 +91,9 @@ class Rig:
         return {**counts, "gap_ms": figures["gap_ms"], "broken_in_flight": broken}
 
     def _masters(self) -> int:
-        """Count how often a node became MASTER, from logs: a process for each poll would disturb the client."""
-        return sum(node.log("keepalived").count("Entering MASTER") for node in self.cluster.nodes.values())
+        """Count how often a machine became MASTER, from logs: a process for each poll would disturb the client."""
+        machines = (self.cluster.bootstrap, *self.cluster.nodes.values())
+        return sum(machine.log("keepalived").count("Entering MASTER") for machine in machines)
 
     def _hold(self) -> None:
         self.send("hold")
@@ -97,6 +116,34 @@ class Rig:
         self._restart()
 
 
+@dataclass(frozen=True)
+class BaremetalRig(Rig):
+    """The same on platform baremetal."""
+
+    @property
+    def methods(self) -> dict[str, Method | None]:
+        """See `Rig`."""
+        return {
+            "nothing": None,
+            "handoff": Method(self._release, self._hold),
+            "way back": Method(self._hold, prepare=self._release),
+            "own API ends": Method(partial(self.cluster.bootstrap.kill, "stand_in_api.py"), self._start_api),
+        }
+
+    def _release(self) -> None:
+        before = self._masters()
+        self.send("release")
+        until("a node is MASTER", lambda: self._masters() > before)
+        self.send("leave")
+
+    def _start_api(self) -> None:
+        self.cluster.bootstrap.start_api(self.cluster.certificate, self.cluster.answer_ms)
+
+
+RIGS = {"rehearsal": Rig, "baremetal": BaremetalRig}
+"""By the cluster of `testing.clusters`."""
+
+
 def settle(client: VipClients) -> None:
     """Wait until the client has SETTLED more successes of each kind."""
     both = [attempts for one in client.clients for attempts in (one.connects, one.requests)]
@@ -108,11 +155,11 @@ def settle(client: VipClients) -> None:
     until("the client succeeds", settled)
 
 
-def measure(runs: int, answer_ms: int, folder: Path, certificate: str) -> dict[str, list[dict[str, Any]]]:
+def measure(name: str, runs: int, answer_ms: int, folder: Path, certificate: str) -> dict[str, list[dict[str, Any]]]:
     """Return the figures of each run by method. The methods take turns, so that a busy moment affects all."""
     figures: dict[str, list[dict[str, Any]]] = defaultdict(list)
     with (
-        cluster_of("rehearsal", folder, certificate, answer_ms=answer_ms) as cluster,
+        cluster_of(name, folder, certificate, answer_ms=answer_ms) as cluster,
         vip_channel(cluster.bootstrap) as send,
     ):
         cluster.start_bootstrap()
@@ -120,38 +167,39 @@ def measure(runs: int, answer_ms: int, folder: Path, certificate: str) -> dict[s
         for node in cluster.nodes:
             cluster.start_node(node)
         cluster.until_healthy(*cluster.nodes)
-        rig = Rig(cluster, send)
+        rig = RIGS[name](cluster, send)
         for _ in range(runs):
-            for name, move in rig.moves.items():
-                figures[name].append(rig.run(move))
+            for title, method in rig.methods.items():
+                figures[title].append(rig.run(method))
     return figures
 
 
-def show(answer_ms: int, figures: dict[str, list[dict[str, Any]]]) -> None:
+def show(name: str, answer_ms: int, figures: dict[str, list[dict[str, Any]]]) -> None:
     """Print a row per method: sums over all its runs, and the gap."""
-    print(f"server answers in {answer_ms} ms; {len(next(iter(figures.values())))} runs each")
+    print(f"cluster {name}; server answers in {answer_ms} ms; {len(next(iter(figures.values())))} runs each")
     print(f"| {'method':18} | connects failed | requests failed | broken in flight | gap, ms: median | worst |")
     print("|---|---|---|---|---|---|")
-    for name, runs in figures.items():
+    for title, runs in figures.items():
         connects, requests, broken = (sum(run[count] for run in runs) for count in COUNTS)
         tried = [sum(run[count] for run in runs) for count in ("connects_tried", "requests_tried")]
         gaps = [run["gap_ms"] for run in runs]
         cells = f"{connects} of {tried[0]} | {requests} of {tried[1]} | {broken}"
-        print(f"| {name:18} | {cells} | {statistics.median(gaps):.0f} | {max(gaps)} |", flush=True)
+        print(f"| {title:18} | {cells} | {statistics.median(gaps):.0f} | {max(gaps)} |", flush=True)
 
 
 def main() -> None:
-    """Measure all methods with a quick API server, and then with a slow one."""
+    """Measure the methods of each cluster with a quick API server, and then with a slow one."""
     runs = int(sys.argv[1]) if sys.argv[1:] else RUNS
+    wanted = sys.argv[2:] or [*RIGS]
     with tempfile.TemporaryDirectory() as scratch:
         ca = authority("test-ca")
         pair = ca.issue([f"api.{DOMAIN}", f"api-int.{DOMAIN}"])
         certificate = Path(scratch, "api.pem")
         certificate.write_text(pair.key + pair.certificate + ca.pem)
-        for answer_ms in ANSWERS_MS:
-            folder = Path(scratch, str(answer_ms))
-            work = partial(measure, runs, answer_ms, folder, str(certificate))
-            show(answer_ms, in_own_network(work))
+        for name, answer_ms in itertools.product(wanted, ANSWERS_MS):
+            folder = Path(scratch, f"{name}-{answer_ms}")
+            work = partial(measure, name, runs, answer_ms, folder, str(certificate))
+            show(name, answer_ms, in_own_network(work))
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@ NODES = "every node has it, and `up` writes to no installed node"
 VRRP = "installed nodes would not hear a node with another one, and two would hold the VIP"
 CERTIFICATES = "the cluster's certificates and every node have it"
 OKD = "OKD has it, and changes it itself where that is possible"
+PLATFORM = "no cluster ever changes it, and the bootstrap VM was made for it"
 FIXED = ("networking.clusterNetwork", "networking.serviceNetwork", "fips")
 """Values of `topology_of`."""
 

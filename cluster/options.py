@@ -24,6 +24,7 @@ from base.yaml_text import parse_yaml
 from cluster.files import read_yaml
 from cluster.values import web_hook
 from cluster.values.architecture import Architecture
+from cluster.values.platform import ClusterPlatform
 from cluster.values.pull_secret import FORM, SET, wrong_in
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 
@@ -330,6 +331,9 @@ class MachineOptions(Model):
     bootstrap: BootstrapAddress = BootstrapAddress()
     vrids: Vrids = Vrids()
     vrrp: Vrrp = Vrrp()
+    platform: ClusterPlatform = Field(
+        ClusterPlatform.NONE, description="The cluster's platform, fixed by the first `up`."
+    )
     runtime: Runtime = "podman"
     images: Images = Field(Images(), description="What the machines run, by the release image of the payload.")
     media: MediaSource = MediaSource()

@@ -18,6 +18,7 @@ from cluster.plan.sample_values import free_addresses
 from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
 from cluster.values.boot_method import BootMethod
+from cluster.values.platform import ClusterPlatform
 from lab.nics import not_emulated, provisioning_bridge
 from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
@@ -80,6 +81,11 @@ class Site:
     def has_balancer(self) -> bool:
         """Whether a load balancer of the site has the addresses of API and Ingress."""
         return self.plan.balancer is Balancer.SITE
+
+    @property
+    def is_baremetal(self) -> bool:
+        """Whether the cluster's platform is baremetal, with the machine-config operator's services on the nodes."""
+        return self.plan.platform is ClusterPlatform.BAREMETAL
 
     @property
     def statics(self) -> frozenset[str]:
@@ -180,6 +186,9 @@ def _refuse(faults: Iterator[Fault]) -> None:
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:
     """Yield each setting that the program supports and the lab does not."""
+    if plan.platform is ClusterPlatform.BAREMETAL and plan.balancer is Balancer.SITE:
+        what = "UserManaged on platform baremetal: the lab has no such payload, whose API must be a real one"
+        yield Fault("platform.baremetal.loadBalancer.type", what, "rehearse the same stack with `platform: none`")
     for server in plan.servers:
         if settings := not_emulated(server.network_config):
             emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"

@@ -21,6 +21,7 @@ from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
 from cluster.plan.sample_values import free_addresses, with_samples
 from cluster.values.address import IPV4, IPV6, Address, Network, parse_address
+from cluster.values.platform import ClusterPlatform
 from lab.disks import emulated
 from lab.paths import BASE_VOLUME, LIBVIRT_URI
 
@@ -34,6 +35,11 @@ BMC_NETWORKS: dict[int, Network] = {
 """By family: the network of the BMCs that the install-config names by host name."""
 _MEDIA_NETWORKS: dict[int, Network] = {IPV4: ip_network("172.22.0.0/24"), IPV6: ip_network("fd00:172:22::/64")}
 """By family of the BMCs: where the provisioner serves them the boot ISOs, if the stack names no address."""
+OF_BAREMETAL = (
+    "platform: the payload's owners of servers only ask each BMC; systemd runs the nodes' keepalived, with the "
+    "operator's settings, and this program's haproxy and CoreDNS in place of the operator's"
+)
+"""What no twin of platform baremetal has: Ironic, the machine-config operator, and kubelet's static pods."""
 _PULL_SECRET = json.dumps({"auths": {REGISTRY: {"auth": "cmVoZWFyc2FsOm9ubHk="}}})
 _NO_RELEASE = f"{REGISTRY}/okd/release@sha256:{'0' * 64}"
 # Only for a real site: each would keep the program from the lab's machines, or weaken what the twin proves.
@@ -110,6 +116,8 @@ def make_twin(stack: str, stacks: Path) -> Twin:
     consents = options.get("consent", {})
     made_up |= {f"consent.{name}": value for name, value in adapted["consent"].items() if not consents.get(name)}
     differences = [f"{name} is missing: the twin has {value}" for name, value in made_up.items()]
+    if options.get("platform") == ClusterPlatform.BAREMETAL:
+        differences.append(OF_BAREMETAL)
     if "url" in options.get("media", {}):
         differences.append("media.url: the twin's provisioner serves the boot ISOs")
     return Twin(stack, config, adapted, (*differences, *_adapt(config)), intent.named_addresses)

@@ -1,6 +1,7 @@
-"""Checks of bootstrap.ign: its platform, its certificates, and that it writes no file of this program."""
+"""Checks of bootstrap.ign: its platform and certificates, no second owner of servers, no file of this program."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from operator import itemgetter
 from pathlib import Path
@@ -11,6 +12,9 @@ from pydantic import Field, ValidationError
 from base.errors import ConfigError, PayloadError
 from base.spec import Model
 from base.yaml_text import parse_yaml, parse_yaml_documents
+from cluster.values.address import parse_address
+from cluster.values.platform import ClusterPlatform
+from payload.of_servers import KINDS, QUADLETS, UNITS, unit_of
 from payload.origin_checks import CONFIG_MANIFEST
 from payload.pem import Certificates, is_issued_by, names_of
 from payload.reading import (
@@ -26,16 +30,26 @@ from payload.reading import (
 )
 
 PLATFORM_MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
-MACHINE_CONFIGS = ("/opt/openshift/manifests/*.y*ml", "/opt/openshift/openshift/*.y*ml")
+MANIFESTS = tuple(
+    f"/opt/openshift/{folder}/*.{kind}" for folder in ("manifests", "openshift") for kind in ("yaml", "yml", "json")
+)
+"""The manifests that the bootstrap applies (openshift/cluster-bootstrap, pkg/start/create.go)."""
 TLS = "/opt/openshift/tls"
 ROOT_CA = f"{TLS}/root-ca.crt"
 LB_SIGNER = f"{TLS}/kube-apiserver-lb-signer.crt"
 CORRECT = "correct that manifest, and generate the payload again"
-IRONIC_QUADLETS = "/etc/containers/systemd/ironic*.container"
+OWNERS = ("ironic", "metal3", "image-customization")
+"""The beginnings of the names of units that own servers."""
+
+
+class _BareMetalStatus(Model):
+    api: tuple[str, ...] = Field((), alias="apiServerInternalIPs")
+    ingress: tuple[str, ...] = Field((), alias="ingressIPs")
 
 
 class _PlatformStatus(Model):
     type: str
+    baremetal: _BareMetalStatus | None = None
 
 
 class InfrastructureStatus(Model):
@@ -78,22 +92,61 @@ def read_status(where: Path, config: IgnitionFile) -> InfrastructureStatus:
     raise PayloadError(what, where=str(where), fix=TAKE)
 
 
-def check_platform(where: Path, config: IgnitionFile, status: InfrastructureStatus, domain: str) -> None:
-    """Check for platform None, no Ironic and this cluster's names.
+def check_platform(
+    where: Path, config: IgnitionFile, status: InfrastructureStatus, domain: str, platform: ClusterPlatform
+) -> None:
+    """Check for the stack's platform, no second owner of the servers, and this cluster's names.
 
     Raises:
         PayloadError: The first fault only: all have one cause.
     """
-    if status.platform.type != "None":
-        what = f"generated for platform {status.platform.type}, not for None"
+    if status.platform.type != platform.in_status:
+        what = f"generated for platform {status.platform.type}, not for {platform.in_status}"
         raise PayloadError(what, where=str(where), fix=generate_it(where))
-    units = [unit.name for unit in config.systemd.units if unit.name.startswith("ironic")]
-    if ironic := [*config.contents(IRONIC_QUADLETS), *units]:
-        what = f"brings Ironic ({', '.join(ironic)}), a second owner of the servers"
-        raise PayloadError(what, where=str(where), fix=generate_it(where))
+    is_masked = platform is ClusterPlatform.BAREMETAL
+    if owners := [found for found, unit in _units(config, is_strict=is_masked) if not (is_masked and unit in UNITS)]:
+        what = f"brings {', '.join(owners)}, a second owner of the servers"
+        fix = "name `platform: none`, or use an okd-baremetal that knows this release" if is_masked else ""
+        raise PayloadError(what, where=str(where), fix=fix or generate_it(where))
     for url, wanted in ((status.internal_url, f"api-int.{domain}"), (status.url, f"api.{domain}")):
         if host_of(url) != wanted:
             raise other_cluster(where, host_of(url), wanted)
+
+
+def _units(config: IgnitionFile, *, is_strict: bool) -> Iterator[tuple[str, str]]:
+    """Yield what brings a unit that may own servers, and the unit; with `is_strict`, every quadlet does."""
+    for quadlet in config.contents(QUADLETS):
+        if is_strict or unit_of(quadlet).startswith(OWNERS):
+            yield quadlet, unit_of(quadlet)
+    yield from ((unit.name, unit.name) for unit in config.systemd.units if unit.name.startswith(OWNERS))
+
+
+def check_vips(where: Path, status: InfrastructureStatus, api: Sequence[str], ingress: Sequence[str]) -> None:
+    """Check that a payload of platform baremetal has this cluster's VIPs, which its nodes will claim.
+
+    Raises:
+        PayloadError: It has others.
+    """
+    if (found := status.platform.baremetal) is None:
+        return
+    for name, actual, wanted in (("apiVIPs", found.api, api), ("ingressVIPs", found.ingress, ingress)):
+        if [*map(parse_address, actual)] != [*map(parse_address, wanted)]:
+            what = f"made for {name} {', '.join(actual) or 'none'}, not for {', '.join(wanted)}"
+            raise PayloadError(what, where=str(where), fix=generate_it(where))
+
+
+def check_objects(where: Path, config: IgnitionFile, platform: ClusterPlatform) -> None:
+    """Check that a payload of platform baremetal has no object by which the cluster would own a server.
+
+    Raises:
+        PayloadError: It has one.
+    """
+    if platform is ClusterPlatform.NONE:
+        return  # the cluster has no Machine there, and a site may add what it manages itself
+    found = [f"{document['kind']} (in {manifest})" for manifest, document in _objects(where, config, KINDS)]
+    if found:
+        what = f"brings {', '.join(found)}, by which the cluster would own servers"
+        raise PayloadError(what, where=str(where), fix=generate_it(where))
 
 
 def check_paths(where: Path, config: IgnitionFile, own_paths: Collection[str]) -> None:
@@ -151,16 +204,24 @@ def check_validity(where: Path, certificates: Mapping[str, Certificates], now: d
     return certificates[ROOT_CA]
 
 
-def check_issuers(where: Path, certificates: Mapping[str, Certificates], status: InfrastructureStatus) -> None:
+def check_issuers(
+    where: Path, certificates: Mapping[str, Certificates], status: InfrastructureStatus, pointer: str
+) -> None:
     """Check that the API's and the config server's certificates are of the CAs that their clients trust.
+
+    Args:
+        where: The file.
+        certificates: Those in it, by path.
+        status: The names of the API.
+        pointer: The address by which machines ask the config server. Empty: they ask by the internal name of the API.
 
     Raises:
         PayloadError: One is of another CA, or for other names.
     """
-    for name, signer, url in (
-        ("machine-config-server", ROOT_CA, status.internal_url),
-        ("kube-apiserver-lb-server", LB_SIGNER, status.url),
-        ("kube-apiserver-internal-lb-server", LB_SIGNER, status.internal_url),
+    for name, signer, host in (
+        ("machine-config-server", ROOT_CA, pointer or host_of(status.internal_url)),
+        ("kube-apiserver-lb-server", LB_SIGNER, host_of(status.url)),
+        ("kube-apiserver-internal-lb-server", LB_SIGNER, host_of(status.internal_url)),
     ):
         path = f"{TLS}/{name}.crt"
         if path not in certificates or signer not in certificates:
@@ -168,26 +229,42 @@ def check_issuers(where: Path, certificates: Mapping[str, Certificates], status:
         server = certificates[path][0]
         if not any(is_issued_by(server, authority) for authority in certificates[signer]):
             raise PayloadError(f"{path} in it is not signed by {signer}", where=str(where), fix=TAKE)
-        if (host := host_of(url)) not in (names := names_of(server)):
+        if host not in (names := names_of(server)):
             what = f"{path} in it is for {', '.join(names) or 'no name'}, not for {host}"
             raise PayloadError(what, where=str(where), fix=TAKE)
 
 
 def _machine_config_paths(where: Path, config: IgnitionFile) -> Iterator[tuple[str, str]]:
-    for pattern in MACHINE_CONFIGS:
+    for manifest, document in _objects(where, config, {"MachineConfig"}):
+        yield from ((manifest, path) for path in _paths_in(where, manifest, document))
+
+
+def _objects(where: Path, config: IgnitionFile, kinds: Collection[str]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the objects of some kinds in the payload's manifests, with the path of their manifest."""
+    for pattern in MANIFESTS:
         for manifest, content in config.contents(pattern).items():
             if manifest in (PLATFORM_MANIFEST, CONFIG_MANIFEST):
                 continue  # other checks read them
             for document in _documents(where, manifest, data_of(where, manifest, content)):
-                if isinstance(document, dict) and document.get("kind") == "MachineConfig":
-                    yield from ((manifest, path) for path in _paths_in(where, manifest, document))
+                for each in _flat(document):
+                    if each.get("kind") in kinds:
+                        yield manifest, each
+
+
+def _flat(document: Any) -> Iterator[Mapping[str, Any]]:
+    """Yield the objects in a document: that of a list, each by itself."""
+    if isinstance(document, dict) and isinstance(document.get("items"), list):
+        for item in document["items"]:
+            yield from _flat(item)
+    elif isinstance(document, dict):
+        yield document
 
 
 def _documents(where: Path, manifest: str, content: bytes) -> list[Any]:
     try:
-        return parse_yaml_documents(content)
-    except ConfigError as error:
-        what = f"{manifest} in it is {error.fault.what}"
+        return [json.loads(content)] if manifest.endswith(".json") else parse_yaml_documents(content)
+    except (ConfigError, ValueError) as error:
+        what = f"{manifest} in it is {error.fault.what if isinstance(error, ConfigError) else 'not valid JSON'}"
         raise PayloadError(what, where=str(where), fix=CORRECT) from None
 
 

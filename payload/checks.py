@@ -4,15 +4,19 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from base.errors import Fault, PayloadError
+from cluster.values.address import netloc
+from cluster.values.platform import ClusterPlatform
 from payload.bootstrap_checks import (
     check_issuers,
+    check_objects,
     check_paths,
     check_platform,
     check_target,
     check_validity,
+    check_vips,
     read_certificates,
     read_status,
 )
@@ -31,6 +35,9 @@ from payload.reading import (
     read_payload,
 )
 
+if TYPE_CHECKING:
+    from cluster.plan import Intent
+
 _T = TypeVar("_T")
 
 
@@ -46,6 +53,27 @@ class Expected:
     """The paths of all files that this program writes on the machines."""
     release: str = ""
     """The release image, by digest, whose images this program's services run. Empty: no release."""
+    platform: ClusterPlatform = ClusterPlatform.NONE
+    api_vips: tuple[str, ...] = ()
+    ingress_vips: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, intent: "Intent", values: Mapping[str, str], paths: Collection[str]) -> Self:
+        """Return what an intent expects."""
+        return cls(
+            intent.domain,
+            values,
+            paths,
+            intent.images.release,
+            intent.platform,
+            tuple(map(str, intent.api.addresses)),
+            tuple(map(str, intent.ingress.addresses)),
+        )
+
+    @property
+    def address(self) -> str:
+        """The address from which a machine fetches its Ignition on first boot. Empty: it asks api-int."""
+        return self.api_vips[0] if self.platform is ClusterPlatform.BAREMETAL else ""
 
 
 def read_bootstrap(stack: str, sha256: str, now: datetime) -> bytes:
@@ -81,14 +109,16 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
     def bootstrap_root(where: Path, config: IgnitionFile) -> Certificates | None:
         collect_fault(check_target, where, config)
         if status := collect_fault(read_status, where, config):
-            collect_fault(check_platform, where, config, status, expected.domain)
+            collect_fault(check_platform, where, config, status, expected.domain, expected.platform)
+            collect_fault(check_vips, where, status, expected.api_vips, expected.ingress_vips)
+        collect_fault(check_objects, where, config, expected.platform)
         collect_fault(check_install_config, where, config, expected.values)
         collect_fault(check_release, where, config, expected.release)
         collect_fault(check_paths, where, config, expected.paths)
         certificates = collect_fault(read_certificates, where, config)
         root = collect_fault(check_validity, where, certificates, now) if certificates else None
         if root and status:
-            collect_fault(check_issuers, where, certificates, status)
+            collect_fault(check_issuers, where, certificates, status, expected.address)
         return root
 
     for name, content in contents.items():
@@ -99,12 +129,12 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
         if name == "bootstrap":
             root = bootstrap_root(where, config)
         else:
-            collect_fault(_check_source, where, config, expected.domain)
+            collect_fault(_check_source, where, config, expected.address or f"api-int.{expected.domain}")
             root = collect_fault(authority_of, where, config)
         if root is not None:
             roots[where] = root
     collect_fault(_check_one_root, roots)
-    return faults
+    return [*dict.fromkeys(faults)]  # two checks may have read the same manifest
 
 
 def _readable(where: Path, content: bytes) -> IgnitionFile:
@@ -119,14 +149,13 @@ def _readable(where: Path, content: bytes) -> IgnitionFile:
     return config
 
 
-def _check_source(where: Path, config: IgnitionFile, domain: str) -> None:
+def _check_source(where: Path, config: IgnitionFile, host: str) -> None:
     """Check the config server's URL: `master.ign` and `worker.ign` differ in nothing else."""
     sources = [child.source for child in config.ignition.config.merge if child.source]
     fetched = [source for source in sources if not source.startswith("data:")]
-    host, role = f"api-int.{domain}", where.stem
     if host not in (hosts := [host_of(source) for source in fetched]):
         raise other_cluster(where, ", ".join(filter(None, hosts)), host)
-    wanted = f"https://{host}:{CONFIG_PORT}/config/{role}"
+    wanted = f"https://{netloc(host, CONFIG_PORT)}/config/{where.stem}"
     if fetched != [wanted]:
         fix = "put master.ign and worker.ign of one run of openshift-install there, each under its own name"
         raise PayloadError(f"fetches {', '.join(fetched)}, but only {wanted} is expected", where=str(where), fix=fix)

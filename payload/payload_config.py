@@ -1,10 +1,13 @@
-"""The install-config from which the payload is generated: the same cluster, with platform none.
+"""The install-config from which the payload is generated: the same cluster, of the platform that the stack names.
 
-Such a payload brings no VIP, balancer, DNS or Ironic of its own: this program supplies them. Two settings stay, by
-openshift/installer 006d45739349. One is the number of compute replicas: with none, the control plane would be
-schedulable, and would run the routers (pkg/asset/manifests/scheduler.go). Platform none makes no machines anyway.
+A payload of platform none brings no VIP, balancer, DNS or Ironic of its own: this program supplies them. Two settings
+stay, by openshift/installer 006d45739349. One is the number of compute replicas: with none, the control plane would
+be schedulable, and would run the routers (pkg/asset/manifests/scheduler.go). Platform none makes no machines anyway.
 The other is the fencing credentials of a control plane of two, which both platforms need
 (pkg/types/validation/installconfig.go).
+
+That of platform baremetal is as written, without the secrets of hosts: `create ignition-configs` asks for no login of
+a BMC (pkg/types/baremetal/validation, validateHostsWithoutBMC).
 """
 
 from typing import Any
@@ -12,16 +15,25 @@ from typing import Any
 from base.yaml_text import yaml_of
 from cluster.install_config.schema import ClusterNetwork, Networking
 from cluster.install_config.section import OLD, Section
+from cluster.values.platform import ClusterPlatform
 
 
-def payload_config(written: dict[str, Any], networking: Networking) -> str:
+def payload_config(
+    written: dict[str, Any], networking: Networking, platform: ClusterPlatform = ClusterPlatform.NONE
+) -> str:
     """Return the YAML text of the payload's install-config, which holds the pull secret.
 
     Args:
         written: The mapping of an install-config without faults, without nulls.
         networking: The networking of the same install-config, in today's spellings.
+        platform: That of the cluster.
     """
-    changed = {**written, "platform": {"none": {}}, "networking": _today(networking)}
+    today = {**written, "networking": _today(networking)}
+    return yaml_of(_baremetal(today) if platform is ClusterPlatform.BAREMETAL else _none(today))
+
+
+def _none(written: dict[str, Any]) -> dict[str, Any]:
+    changed = {**written, "platform": {"none": {}}}
     for name in ("controlPlane", "arbiter"):
         if name in written:
             changed[name] = _pool(written[name])
@@ -29,7 +41,19 @@ def payload_config(written: dict[str, Any], networking: Networking) -> str:
         changed["compute"] = [_compute(pool, written.get("controlPlane", {})) for pool in written["compute"]]
     if "additionalEnabledCapabilities" in written.get("capabilities", {}):
         changed["capabilities"] = _capabilities(written["capabilities"])
-    return yaml_of(changed)
+    return changed
+
+
+def _baremetal(written: dict[str, Any]) -> dict[str, Any]:
+    bare = written["platform"]["baremetal"]
+    hosts = [_without_secrets(host) for host in bare.get("hosts", ())]
+    return {**written, "platform": {"baremetal": {**bare, "hosts": hosts}}}
+
+
+def _without_secrets(host: dict[str, Any]) -> dict[str, Any]:
+    """Return a host without login and `networkConfig`. Secure Boot is checked by the kind of its BMC's address."""
+    kept = {key: value for key, value in host.items() if key not in ("bmc", "networkConfig")}
+    return kept | {"bmc": {key: value for key, value in host.get("bmc", {}).items() if key == "address"}}
 
 
 def _today(networking: Networking) -> dict[str, Any]:

@@ -79,7 +79,7 @@ class StackPayload:
             values = {path: value for path, value in values.items() if path != PULL_SECRET} | pull_secret_value(
                 secret
             )
-        expected = Expected(plan.domain, values, tuple(paths), options.images.release)
+        expected = Expected.of(plan, values, tuple(paths))
         return cls(stack, options.payload, options.phase, expected, options.wait == "install")
 
     def faults(self, files: PayloadFiles) -> list[Fault]:

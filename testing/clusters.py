@@ -143,6 +143,15 @@ VARIANTS = {
     ),
     "spares": Variant(spares, {"consent": {name: plans.CONSENT[name] for name in plans.HOSTS[:-1]}}),
     "balancer": Variant(balancer),
+    "baremetal": Variant(options={"platform": "baremetal"}),
+    "baremetal-ipv6": Variant(
+        ipv6,
+        {
+            "platform": "baremetal",
+            "node_addresses": SIX,
+            "bootstrap": {**BASE_VOLUME, "address": "fd2e::20"},
+        },
+    ),
     "managed": Variant(managed),
     "unmanaged": Variant(unmanaged),
     "images": Variant(options={"images": IMAGES}),
@@ -150,8 +159,8 @@ VARIANTS = {
     "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),
 }
 
-WITH_VIPS = [name for name in VARIANTS if name != "balancer"]
-"""The clusters whose own machines answer the VIPs."""
+WITH_VIPS = [name for name in VARIANTS if name not in ("balancer", "baremetal", "baremetal-ipv6")]
+"""The clusters whose nodes answer the VIPs by this program's keepalived."""
 
 REVIEWED = ("balancer", "compact", "ipv6", "managed", "spares")
 """The clusters with a golden review of their change to production; the engine makes that of the rehearsal."""

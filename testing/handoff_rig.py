@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from base.errors import HandoffUnsafeError
+from cluster.values.balancer import Balancer
 from providers.vip_handoff.engine import HandoffEngine
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from testing.fakes.clock import FakeClock
@@ -27,7 +28,7 @@ class Rig:
         self.clock = FakeClock()
         self.lan = FakeLan(self.clock, **lan)
         self.lines: list[str] = []
-        signal = self.lan.missing if signals else None
+        signal = self.lan.missing if signals or spec.balancer is Balancer.OPERATOR else None
         self.engine = HandoffEngine(spec, self.lan, self.lan, signal, self.lan.client, self.clock, into(self.lines))
 
     def move(self) -> VipHandoffOuts:

@@ -54,7 +54,7 @@ def render(options: argparse.Namespace) -> int:
     else:
         # The pull secret may be that of the stack, encrypted.
         values = {path: value for path, value in intent.payload_values.items() if path != PULL_SECRET}
-        expected = Expected(intent.domain, values, rendered.paths, intent.images.release)
+        expected = Expected.of(intent, values, rendered.paths)
         payload = _payload(options.payload, expected)
         composed = {path: compose(payload[Path(path).stem], config) for path, config in own.items()}
     if options.check:

@@ -11,6 +11,8 @@ from base.errors import ConfigError, Fault, one_line
 from base.masking import Secrets
 from cli.shared.interrupts import child
 from cli.start.openshift_install import NAME
+from cluster.values.platform import ClusterPlatform
+from payload.of_servers import is_of_servers
 
 UMASK = 0o077
 """The umask of openshift-install, which writes keys and the pull secret."""
@@ -47,17 +49,23 @@ class Generation:
     def __init__(self, tool: Path, work: Path, lock: int, secrets: Secrets, file: Path) -> None:
         self._tool, self._work, self._lock, self._secrets, self._file = tool, work, lock, secrets, file
 
-    def run(self, manifests: Sequence[Path]) -> None:
-        """Write the payload, with manifests of the site's own between the two steps of openshift-install.
+    def run(self, manifests: Sequence[Path], platform: ClusterPlatform) -> None:
+        """Write the payload, with changes to the manifests between the two steps of openshift-install.
+
+        Those of the site are added. On platform baremetal, those by which the cluster would own servers are removed.
 
         Raises:
             ConfigError: openshift-install fails.
         """
-        if manifests:
+        is_baremetal, folder = platform is ClusterPlatform.BAREMETAL, self._work / "openshift"
+        if manifests or is_baremetal:
             self._create("manifests")
+            for file in folder.iterdir() if is_baremetal else ():
+                if is_of_servers(file.name):
+                    file.unlink()
             # openshift-install takes a folder openshift/ that it finds for the whole one, so not before.
             for file in manifests:
-                shutil.copy(file, self._work / "openshift")
+                shutil.copy(file, folder)
         self._create("ignition-configs")
 
     def _create(self, what: str) -> None:

@@ -18,17 +18,31 @@ from cli.start.payload_config import PayloadConfig, config_of_payload
 from cli.start.payload_folders import put_in_place, working_folder
 from cluster.install_config import InstallConfig
 from cluster.options import PayloadDigests, read_options, read_stack_file
+from cluster.values.platform import ClusterPlatform
 from payload.kubeconfig import kubeconfig_path
+from payload.of_servers import MANIFESTS
 from payload.reading import payload_folder
 
 FILES = tuple(PayloadDigests.model_fields)
 BY_HAND = """\
 umask 077 && mkdir {folder} &&
 okd-baremetal payload-config {config} --stack {stack} >{folder}/install-config.yaml &&
-openshift-install create ignition-configs --dir {folder} &&
+{without_owners}openshift-install create ignition-configs --dir {folder} &&
 for f in bootstrap master worker; do
   pulumi config set --stack {stack} --path payload.$f "$(sha256sum <{folder}/$f.ign | cut -c 1-64)"
 done"""
+OF_OWNERS = " \\\n  ".join(MANIFESTS)
+WITHOUT_OWNERS = """\
+openshift-install create manifests --dir {folder} &&
+(cd {folder}/openshift && rm -f \\
+  {manifests}) &&
+"""
+"""On platform baremetal: remove the manifests by which the cluster would own servers."""
+COMPLETION = {
+    ClusterPlatform.NONE: "openshift-install wait-for bootstrap-complete --dir {folder}",
+    # openshift-install would wait for BareMetalHosts that are provisioned (cmd/openshift-install/create.go).
+    ClusterPlatform.BAREMETAL: "`pulumi up` in phase production waits for the bootstrap's end",
+}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -49,7 +63,10 @@ def payload(options: argparse.Namespace) -> int:
     manifests = manifests_in(options.manifests) if options.manifests else []
     config = config_of_payload(install_config(stack), stack)
     if (tool := openshift_install()) is None:
-        print(BY_HAND.format(folder=word(folder), config=word(install_config(stack)), stack=word(stack)))
+        removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=OF_OWNERS)
+        between = removed if config.platform is ClusterPlatform.BAREMETAL else ""
+        written = install_config(stack)
+        print(BY_HAND.format(folder=word(folder), config=word(written), stack=word(stack), without_owners=between))
         fix = "put it there, or run the lines above where it is"
         raise ConfigError(Fault(NAME, "not on PATH", fix))
     known = version(tool)
@@ -59,7 +76,7 @@ def payload(options: argparse.Namespace) -> int:
     try:
         with working_folder(folder) as (work, lock):
             write_private(work / "install-config.yaml", config.text)
-            Generation(tool, work, lock, _secrets_of(config), install_config(stack)).run(manifests)
+            Generation(tool, work, lock, _secrets_of(config), install_config(stack)).run(manifests, config.platform)
             digests = _finished(work)
             if aside := put_in_place(work, folder):
                 print(f"{folder} was there, and pinned by no stack: it is {aside} now")
@@ -69,8 +86,7 @@ def payload(options: argparse.Namespace) -> int:
         raise ConfigError(fault) from None
     print(f"{folder}: {', '.join(f'{name}.ign' for name in FILES)}, pinned in {stack_file(stack)}")
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
-    wait = f"openshift-install wait-for bootstrap-complete --dir {word(folder)}"
-    print(f"complete the installation within 24 hours: {wait}")
+    print(f"complete the installation within 24 hours: {COMPLETION[config.platform].format(folder=word(folder))}")
     return EXIT_OK
 
 

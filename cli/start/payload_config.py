@@ -1,4 +1,4 @@
-"""`payload-config`: print the install-config of platform none that the payload is generated from."""
+"""`payload-config`: print the install-config that the payload is generated from."""
 
 import argparse
 import sys
@@ -15,28 +15,30 @@ from cluster.install_config.read import mapping
 from cluster.install_config.rules.access import NO_PULL_SECRET
 from cluster.known_options import PULL_SECRET
 from cluster.options import read_options
+from cluster.values.platform import ClusterPlatform
 from cluster.values.pull_secret import FORM, SET, wrong_in
 from payload.payload_config import payload_config as payload_text
 
 
 class PayloadConfig(NamedTuple):
-    """The install-config of platform none."""
+    """The install-config that the payload is generated from."""
 
     config: InstallConfig
     """The one that it is made from."""
     text: str
     """It holds the pull secret."""
+    platform: ClusterPlatform
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="FILE")
-    parser.add_argument("--stack", metavar="STACK", help="take the pull secret from the stack, if it has one")
+    parser.add_argument("--stack", metavar="STACK", help="take platform and pull secret from the stack")
 
 
 def payload_config(options: argparse.Namespace) -> int:
-    """Print the install-config of platform none that the payload is generated from.
+    """Print the install-config that the payload is generated from.
 
-    It holds the pull secret, so it is not printed to a terminal.
+    Without --stack, it is of platform none. It holds the pull secret, so it is not printed to a terminal.
     """
     if sys.stdout.isatty():
         what = "standard output is a terminal, but the output holds the pull secret"
@@ -47,15 +49,16 @@ def payload_config(options: argparse.Namespace) -> int:
 
 
 def config_of_payload(file: Path, stack: str | None) -> PayloadConfig:
-    """Return the install-config of platform none.
+    """Return the install-config that a stack's payload is generated from.
 
     Args:
         file: The install-config.
-        stack: The stack, whose pull secret comes before that of the file. None: no stack.
+        stack: The stack, whose pull secret comes before that of the file. None: no stack, and platform none.
 
     Raises:
         ConfigError: openshift-install would refuse the install-config; one fault each.
     """
+    platform = ClusterPlatform.NONE if stack is None else _platform(stack)
     pull_secret = "" if stack is None else _pull_secret(stack)
     checked = check_file(str(file))
 
@@ -66,8 +69,17 @@ def config_of_payload(file: Path, stack: str | None) -> PayloadConfig:
     if faults := [fault for fault in checked.of_its_content if not excused(fault)]:
         raise ConfigError(*(fault.within(str(file)) for fault in faults))
     secrets = {"pullSecret": pull_secret} if pull_secret else {}
-    text = payload_text({**mapping(checked.text), **secrets}, checked.config.networking)
-    return PayloadConfig(checked.config, text)
+    text = payload_text({**mapping(checked.text), **secrets}, checked.config.networking, platform)
+    return PayloadConfig(checked.config, text, platform)
+
+
+def _platform(stack: str) -> ClusterPlatform:
+    file = stack_file(stack)
+    written = read_options(file).get("platform", ClusterPlatform.NONE)
+    if written not in tuple(ClusterPlatform):
+        fix = f"write {' or '.join(ClusterPlatform)}"
+        raise ConfigError(Fault(f"{file}: platform", f"not one of {', '.join(ClusterPlatform)}", fix))
+    return ClusterPlatform(written)
 
 
 def _pull_secret(stack: str) -> str:

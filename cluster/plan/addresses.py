@@ -9,6 +9,8 @@ from cluster.options import MachineOptions, MediaSource
 from cluster.plan.model import BootstrapHost, Intent, PlannedHost
 from cluster.plan.node_addresses import asks_dhcp, on_machine_network
 from cluster.values.address import Address, Network, in_any
+from cluster.values.balancer import Balancer
+from cluster.values.platform import ClusterPlatform
 
 CONFIG = "config"
 """`where` of the faults of the stack's options."""
@@ -51,10 +53,17 @@ def assign_addresses(intent: Intent, options: MachineOptions, file: str) -> tupl
         api=intent.api.changed(router_id=ids["api"], transport=vrrp.api, policy=vrrp.policy),
         ingress=intent.ingress.changed(router_id=ids["ingress"], transport=vrrp.ingress),
         provisioning=intent.provisioning.changed(router_id=ids.get("provisioning")),
+        platform=options.platform,
+        balancer=_balancer(intent, options),
         runtime=options.runtime,
         images=options.images,
         media=MediaSource(**options.media.model_dump(include=set(MediaSource.model_fields), exclude_unset=True)),
     ), faults
+
+
+def _balancer(intent: Intent, options: MachineOptions) -> Balancer:
+    own = intent.balancer is Balancer.CLUSTER
+    return Balancer.OPERATOR if own and options.platform is ClusterPlatform.BAREMETAL else intent.balancer
 
 
 def _router_ids(intent: Intent, options: MachineOptions) -> dict[str, int]:

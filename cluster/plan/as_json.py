@@ -12,6 +12,7 @@ def plan_json(plan: Intent) -> dict[str, Any]:
     """Return the plan as plain values for `json.dumps`, without secrets. Values that are not known yet are null."""
     return {
         "cluster": {"name": plan.name, "base_domain": plan.base_domain, "domain": plan.domain},
+        "platform": plan.platform.value,
         "balancer": plan.balancer.value,
         **_vips(plan),
         "hosts": [_host(host) for host in plan.hosts],

@@ -46,6 +46,7 @@ def intent_of(config: InstallConfig) -> Intent:
         name=name,
         base_domain=base_domain,
         machine_networks=machine_networks,
+        platform=NO_OPTIONS.platform,
         balancer=Balancer.SITE if user_managed(config) else Balancer.CLUSTER,
         api=ApiVip(
             addresses=api,

@@ -22,6 +22,7 @@ from cluster.plan.addresses import CONFIG, assign_addresses
 from cluster.plan.host_networks import network_faults
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
+from cluster.plan.platform import platform_faults
 from cluster.plan.refusals import incomplete, never_addressed, plain_secrets, secrets_over_http, unsupported
 from cluster.values.address import Address
 
@@ -173,6 +174,7 @@ def _joined(config: InstallConfig, options: MachineOptions, file: str) -> tuple[
     """Return the intent of a config with the addresses of the options, and the faults of all addresses."""
     intent, faults = assign_addresses(intent_of(config), options, file)
     faults += (fault.within(file) for fault in network_faults(intent))
+    faults += platform_faults(intent, options, file, CONFIG)
     named = frozenset(row.value for row in rows_of(config, options) if isinstance(row.value, Address))
     return intent.changed(named_addresses=named), [*faults, *conflicts_within(config, options, file)]
 

@@ -14,6 +14,7 @@ from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer
 from cluster.values.bmc_url import BmcUrl
 from cluster.values.boot_method import BootMethod
+from cluster.values.platform import ClusterPlatform
 from cluster.values.role import Role
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
 
@@ -198,6 +199,8 @@ class Intent(Planned):
     name: str
     base_domain: str
     machine_networks: tuple[Network, ...]
+    platform: ClusterPlatform
+    """The platform of the cluster that is installed."""
     balancer: Balancer
     """If it is the site's, the VIPs are its addresses; no machine claims them, and their VRRP identity is unused."""
     api: ApiVip
@@ -232,9 +235,16 @@ class Intent(Planned):
     def dns_records(self) -> dict[str, tuple[Address, ...]]:
         """The addresses that the site's DNS must answer, by name."""
         api, ingress = self.api.addresses, self.ingress.addresses
-        # With the cluster's own balancer, a server's first boot asks the API VIP itself for api-int.
-        names = ("api",) if self.balancer is Balancer.CLUSTER else ("api", "api-int")
+        names = ("api", "api-int") if self.needs_api_int else ("api",)
         return {**{f"{name}.{self.domain}": api for name in names}, f"*.apps.{self.domain}": ingress}
+
+    @property
+    def needs_api_int(self) -> bool:
+        """Whether the site's DNS must answer api-int, for a server's first boot.
+
+        It asks the API VIP itself, unless that is the site's; on platform baremetal, it needs no name.
+        """
+        return self.balancer is Balancer.SITE and self.platform is ClusterPlatform.NONE
 
     @property
     def servers(self) -> tuple[Server, ...]:
@@ -279,6 +289,12 @@ class Intent(Planned):
         return any(self.boot_clients(role) for role in Role)
 
     @property
+    def runs_services(self) -> bool:
+        """Whether any machine runs a service of this program."""
+        needs_none = self.platform is ClusterPlatform.BAREMETAL and self.balancer is Balancer.SITE
+        return self.serves_boots or not needs_none
+
+    @property
     def provisioning_vip(self) -> Vip | None:
         """The address at which compute boots from the network. None: nothing of it does."""
         own = self.provisioning
@@ -290,6 +306,11 @@ class Intent(Planned):
     def ingress_role(self) -> Role:
         """The role whose servers run the routers of Ingress, and hold its VIP."""
         return Role.COMPUTE if self.compute else Role.CONTROL_PLANE
+
+    def lists_peers(self, role: Role) -> bool:
+        """Return whether a role's servers list all others in their own keepalived.conf, for good."""
+        own = self.balancer is Balancer.CLUSTER
+        return own and any(vip.transport == "unicast" for vip in self.vips_of(role))
 
     def vips_of(self, role: Role) -> tuple[Vip, ...]:
         """Return the VIPs that a role's servers claim."""

@@ -293,7 +293,7 @@ def _media(intent: Intent) -> Iterator[Missing]:
 
 
 def _images(intent: Intent) -> Iterator[Missing]:
-    if intent.runtime != "podman" or intent.images.release:
+    if intent.runtime != "podman" or intent.images.release or not intent.runs_services:
         return
     fix = "name the release image by its digest, or write `runtime: host`"
     if intent.images == Images():

@@ -62,6 +62,9 @@ stays between the two groups of nodes after both decrements.
 
 INGRESS = IngressPriorities()
 
+GIVES_UP = -254
+"""In place of `release`: keepalived claims no VIP while this number is in its track file (keepalived.conf(5))."""
+
 
 def _checksum(text: str) -> int:
     """Return the Fletcher checksum (two 4-bit sums modulo 15), as baremetal-runtimecfg does since 4b33d949 (2019)."""

@@ -1,9 +1,10 @@
-"""A stand-in for the payload of `openshift-install create ignition-configs` on platform none, small enough for a VM.
+"""A stand-in for the payload of `openshift-install create ignition-configs`, small enough for a VM.
 
 As with openshift-install 4.21 and machine-config-operator 7ff337a4, the bootstrap first boots into a target of its
 own, which pulls by name; every machine has the encapsulated config; and a node pivots and reboots once.
 etcd's TLS client endpoint stands in for the API server on 6443, haproxy for the config server on 22623, for the
-ingress router and for kubelet's port. The program treats them as the real ones.
+ingress router and for kubelet's port. The program treats them as the real ones. On platform baremetal, the API is a
+real Kubernetes, because the handoff asks it.
 """
 
 import base64
@@ -18,14 +19,17 @@ from assets.ignition import SPEC, Config, File, Unit, User, pack
 from assets.services import pull_secret
 from base.files import write_private
 from cluster.plan import Intent, Role
+from cluster.values.address import netloc
 from cluster.values.role import BOOTSTRAP, MachineRole
 from lab.inventory import Site
 from lab.payload import ignition
+from lab.payload.baremetal import with_platform_baremetal
 from lab.payload.ignition import script, text, unit
 from lab.payload.kubernetes import kubernetes
 from lab.payload.profile import MachineParts, Profile, stand_in
 from lab.shell import LabError
 from lab.twin import REGISTRY
+from testing.baremetal_payload import install_config_manifest
 from testing.certificates import Authority, Pair
 from testing.payloads import CONFIG_MANIFEST, cluster_config, pointer
 
@@ -85,20 +89,28 @@ def write_payload(payload: Payload, out: Path) -> None:
 
 
 def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> Payload:
-    """Return a payload whose API is a stand-in, with a new CA, whose key is discarded."""
+    """Return a payload whose API is a stand-in, with a new CA, whose key is discarded.
+
+    On platform baremetal, the API is a real Kubernetes all the same.
+    """
+    if site.is_baremetal:
+        return make_kubernetes_payload(site)
     return _build(site, stand_in(retire_after_s, ends_by_itself=site.has_balancer))
 
 
 def make_kubernetes_payload(site: Site) -> Payload:
     """Return a payload whose API is a real Kubernetes, with new CAs."""
-    return _build(site, kubernetes(site))
+    profile = kubernetes(site)
+    return _build(site, with_platform_baremetal(site, profile) if site.is_baremetal else profile)
 
 
 def _build(site: Site, profile: Profile) -> Payload:
     plan, authority = site.plan, Authority.create("root-ca")
     machines = [plan.bootstrap, *plan.control_plane]
     names = [f"api.{plan.domain}", f"api-int.{plan.domain}", "localhost"]
-    server = authority.issue(names, [address for machine in machines for address in machine.addresses])
+    addresses = [address for machine in machines for address in machine.addresses]
+    # The pointers of platform baremetal name the config server by the API VIP: no DNS has its name for an initramfs.
+    server = authority.issue(names, [*addresses, *(plan.api.addresses if site.is_baremetal else ())])
     router = authority.issue([f"*.apps.{plan.domain}"])
 
     common = [*_tls(authority.pem, server), *_scripts(plan, profile)]
@@ -109,7 +121,8 @@ def _build(site: Site, profile: Profile) -> Payload:
         profile = replace(profile, control_plane=profile.control_plane + routing)
     master = _master(site, profile, common, frame, worker)
     packed = pack(master.encode())
-    url = f"https://api-int.{plan.domain}:22623/config"
+    host = str(plan.api.address) if site.is_baremetal else f"api-int.{plan.domain}"
+    url = f"https://{netloc(host, 22623)}/config"
     return Payload(
         bootstrap=_bootstrap(site, profile, [*common, ignition.file(_ROOT_CA, authority.pem)], frame, packed),
         master=pointer(f"{url}/master", authority.pem),
@@ -121,13 +134,14 @@ def _build(site: Site, profile: Profile) -> Payload:
 
 
 def _bootstrap(site: Site, profile: Profile, common: list[File], frame: str, packed: bytes) -> str:
+    of_platform = install_config_manifest if site.is_baremetal else cluster_config
     files = (
         *common,
         _config_server(serves_worker=False),
         ignition.file("/etc/lab/config/master.frame", frame),
         ignition.file(_PACKED_PATH, SecretBytes(packed)),
         ignition.file(_MANIFEST, text("infrastructure.yml.j2", plan=site.plan), 0o644),
-        ignition.file(CONFIG_MANIFEST, cluster_config(site.config), 0o644),
+        ignition.file(CONFIG_MANIFEST, of_platform(site.config), 0o644),
         _encapsulated("bootstrap-fips"),
         _pull_secret(site, BOOTSTRAP),
         *_node_image(),

@@ -33,6 +33,6 @@ def unit(name: str) -> Unit:
     return Unit(name, text(name))
 
 
-def text(name: str, **values: object) -> str:
+def text(name: str, /, **values: object) -> str:
     """Return a file for a guest. Render only templates: `${#` in a script would begin a Jinja comment."""
     return render(f"payload/files/{name}", **values) if name.endswith(".j2") else (_FILES / name).read_text()

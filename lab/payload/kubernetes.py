@@ -4,13 +4,17 @@ from ipaddress import ip_network
 
 from pydantic import SecretStr
 
-from assets.ignition import File
+from assets.ignition import File, Unit
 from lab.inventory import Site
 from lab.payload.ignition import file, script, text, unit
 from lab.payload.profile import MachineParts, Profile
 from lab.payload.tls import TLS, ClusterTls, loopback_kubeconfig, make_tls
 from payload.kubeconfig import INSIDE
 
+SHUTDOWN_S = 20
+"""Time for which an API that ends still serves. OKD has 70 s; the VIP leaves in up to 13 s."""
+BAREMETAL_SHUTDOWN_S = 45
+"""The bootstrap gives the VIP up 9 s after a node has taken it."""
 _MANIFESTS = "/opt/openshift/manifests"
 _OBJECTS = ("node-bootstrapper.yaml", "etcds-crd.yaml", "etcd.yaml", "bootstrap.yaml")
 
@@ -24,7 +28,12 @@ def kubernetes(site: Site) -> Profile:
         file("/opt/openshift/auth/kubeconfig-loopback", loopback_kubeconfig()),
         script("lab-kube-apiserver.sh"),
     )
-    servers = (unit("lab-kube-apiserver.service"), unit("lab-kube-controller-manager.service"))
+    shutdown_s = BAREMETAL_SHUTDOWN_S if site.is_baremetal else SHUTDOWN_S
+    values = {"shutdown_s": shutdown_s, "is_baremetal": site.is_baremetal}
+    servers = (
+        Unit("lab-kube-apiserver.service", text("lab-kube-apiserver.service.j2", **values)),
+        unit("lab-kube-controller-manager.service"),
+    )
     kubelet = MachineParts(
         (
             file("/etc/kubernetes/kubeconfig", SecretStr(tls.bootstrap_kubeconfig)),
@@ -43,7 +52,7 @@ def kubernetes(site: Site) -> Profile:
             (*servers, *kubelet.units),
         ),
         compute=kubelet,
-        environment={"SERVICE_NETWORK": str(services)},
+        environment={"SERVICE_NETWORK": str(services), "SHUTDOWN_S": shutdown_s},
         kubeconfig=tls.kubeconfig,
     )
 

@@ -1,8 +1,8 @@
 """Rehearse a whole installation on virtual machines, as root; KEEP=1 leaves the cluster running.
 
 `python -m lab.rehearsal` installs the twin of a stack, takes it to production and destroys it. With the argument
-`faults`, it causes every fault during the move to production. With `--payload kubernetes`, the cluster has a real
-Kubernetes API.
+`faults`, it causes every fault during the move to production. With `--payload kubernetes`, and always on platform
+baremetal, the cluster has a real Kubernetes API.
 """
 
 import argparse
@@ -76,11 +76,12 @@ def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
     for difference in wanted.twin.differences:
         say(f"the twin differs: {difference}")
     try:
-        programs = (*GUEST_PROGRAMS, KUBERNETES) if payload == KUBERNETES else GUEST_PROGRAMS
+        kubernetes = payload == KUBERNETES or wanted.is_baremetal
+        programs = (*GUEST_PROGRAMS, KUBERNETES) if kubernetes else GUEST_PROGRAMS
         images = _lab_up(report, wanted, programs)
         with prioritized_over_servers(), inside_the_site():
             run = _run_faults if scenario == FAULTS else _run_whole
-            run(_prepared(report, wanted, images, scenario, payload), keep=keep)
+            run(_prepared(report, wanted, images, scenario, kubernetes=kubernetes), keep=keep)
         failed = ""
     except (RehearsalError, LabError) as error:
         failed = str(error)
@@ -112,12 +113,12 @@ def _lab_up(report: Report, wanted: Site, programs: Sequence[str]) -> Images:
     return images
 
 
-def _prepared(report: Report, wanted: Site, images: Images, scenario: str, payload: str) -> Rehearsal:
+def _prepared(report: Report, wanted: Site, images: Images, scenario: str, *, kubernetes: bool) -> Rehearsal:
     stack = Stack(PROJECT, wanted.twin.stack)
     with report.step("payload and stack"):
         stack.prepare(wanted.twin)
         folder = PROJECT / "stacks" / stack.name / "payload"
-        if payload == KUBERNETES:
+        if kubernetes:
             write_payload(make_kubernetes_payload(wanted), folder)
             stack.configure(**KUBERNETES_BOOTSTRAP)
         else:

@@ -56,7 +56,7 @@ class Proofs:
     def vip_left_the_bootstrap(self) -> None:
         """Prove that the API VIP leaves the bootstrap by itself, and the bootstrap leaves etcd."""
         vip, nodes = str(self.plan.api.address), self._macs(self.plan.control_plane)
-        settle(lambda: answering_macs(vip, wait_s=POLL_S), lambda seen: bool(seen) and seen <= nodes, 180)
+        settle(lambda: answering_macs(vip, wait_s=POLL_S), lambda seen: len(seen) == 1 and seen <= nodes, 180)
         self.control_plane_serves()
         self.bootstrap_left_etcd()
 
@@ -94,6 +94,13 @@ class Proofs:
     def hand_over(self, up: Callable[[OnLine], object]) -> None:
         """Run the `up` that hands the API over, and prove what shows only while it runs."""
         up(lambda *_: None)
+
+    def node_without_vip(self) -> Server:
+        """Return the last control-plane node that does not answer the API VIP: a frozen holder would keep it."""
+        holders = answering_macs(str(self.plan.api.address))
+        return next(
+            server for server in reversed(self.plan.control_plane) if machine_mac(server, self.plan) not in holders
+        )
 
     def control_plane_serves(self) -> None:
         """Prove production: the control plane is behind each VIP, with API, config server and names."""

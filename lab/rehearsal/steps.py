@@ -10,6 +10,7 @@ from base.log_entries import Event
 from cli.runs import chart
 from cluster.plan import ClusterPlan
 from cluster.values.balancer import Balancer
+from cluster.values.platform import ClusterPlatform
 from lab import site
 from lab.disks import wanted_of
 from lab.inventory import STACK, Site
@@ -18,6 +19,7 @@ from lab.paths import DNS
 from lab.rehearsal.balancer import BalancerProofs
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.network_boot import NetworkBootProofs
+from lab.rehearsal.platform import PlatformProofs
 from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
@@ -44,8 +46,11 @@ EXPECTED_PREVIEW = {
 BOOTED_BY = " s: booted by "
 PROOFS = {Balancer.CLUSTER: Proofs, Balancer.SITE: BalancerProofs}
 """By balancer: the proofs of which machine serves."""
-TEMPLATE_OF_ALL_ROLES = "common/okd-coredns.sh.j2"
-"""A template that is rendered for each role."""
+TEMPLATES_OF_ALL_ROLES = {
+    ClusterPlatform.NONE: "common/okd-coredns.sh.j2",
+    ClusterPlatform.BAREMETAL: "common/chrony.conf.j2",
+}
+"""By platform: a template that is rendered for each role."""
 
 
 @dataclass
@@ -109,6 +114,11 @@ class Rehearsal:
         """Proofs of the provisioning network."""
         return NetworkBootProofs(self.provisioner, self.stack, self.report, self.wanted)
 
+    @property
+    def platform(self) -> PlatformProofs:
+        """Proofs of the cluster's platform."""
+        return PlatformProofs(self.provisioner, self.report, self.wanted)
+
     def bootstrap(self) -> None:
         """Run and prove phase bootstrap. With a real Kubernetes, the VIP moves by itself."""
         if self.operator:
@@ -129,6 +139,7 @@ class Rehearsal:
                 self.proofs.control_plane_joined()
             self.proofs.first_boots("/config/master", nodes, self._config_servers_console)
             self.proofs.site_dns_has_only_needed_names(str(self.wanted.provisioners[0].ip))
+            self.platform.masks_the_payload()
             if not self.operator:
                 self.writer.start()
 
@@ -147,7 +158,7 @@ class Rehearsal:
 
     def gate_refuses(self) -> None:
         """Prove that the gate refuses a control plane that is not ready, and leaves VIP and VM untouched."""
-        node = self.plan.control_plane[-1].name
+        node = self.proofs.node_without_vip().name
         self.writer.every_s = EVERY_S
         with self.report.step("the gate refuses while a control-plane node hangs"):
             self.stack.configure(handoff={"deadline_s": 4})
@@ -190,6 +201,7 @@ class Rehearsal:
             if self.operator:
                 self._stayed_ready(self.operator)
             self._no_trace()
+            self.platform.has_no_second_owner()
             self.report.servers = self.stack.installation_steps()
         self.report.measure(
             "memory of the VMs of production, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
@@ -256,7 +268,7 @@ class Rehearsal:
                 "a cluster in production cannot go back to bootstrap",
             )
             self.stack.configure(phase="production")
-            path = self.stack.project / "assets" / TEMPLATE_OF_ALL_ROLES
+            path = self.stack.project / "assets" / TEMPLATES_OF_ALL_ROLES[self.plan.platform]
             path.write_text(path.read_text() + "#\n")
             before = site.bmc_writes()
             self.stack.run("up", "--yes", "--skip-preview")

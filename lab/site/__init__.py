@@ -40,6 +40,7 @@ __all__ = [
     "console_tail",
     "down",
     "exec_command",
+    "foreign_bmc_requests",
     "refuse_another",
     "reserved",
     "stack_up",
@@ -197,6 +198,11 @@ def stop_provisioner_services() -> None:
 def bmc_writes() -> int:
     """Return the number of changing requests to the BMC since the lab came up."""
     return bmc.writes().total()
+
+
+def foreign_bmc_requests(site: Site) -> int:
+    """Return the number of requests to a BMC that are not the provisioner's, since the lab came up."""
+    return bmc.foreign_requests(site).total()
 
 
 def bmc_ca() -> str:

@@ -103,7 +103,7 @@ class BootstrapVmSpec(Spec):
             vcpus=options.bootstrap.vcpus,
             emulated=options.bootstrap.emulated,
             balancer=plan.balancer,
-            vip=str(plan.api.address if plan.balancer is Balancer.CLUSTER else plan.bootstrap.address),
+            vip=str(plan.bootstrap.address if plan.balancer is Balancer.SITE else plan.api.address),
             nodes=tuple(str(server.address) for server in plan.control_plane),
             stack=stack,
             payload_sha256=options.payload.bootstrap,
@@ -130,7 +130,7 @@ class BootstrapVmSpec(Spec):
     @property
     def claim(self) -> str:
         """What `vip` is, for messages."""
-        return "API VIP" if self.balancer is Balancer.CLUSTER else "address of the bootstrap VM"
+        return "address of the bootstrap VM" if self.balancer is Balancer.SITE else "API VIP"
 
     @property
     def build(self) -> str:

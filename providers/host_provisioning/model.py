@@ -137,7 +137,7 @@ class HostProvisioningSpec(Spec):
             payload_sha256=payload,
             reinstall={name: who for name, who in options.reinstall.items() if name in own_ignition},
             out_of_etcd=tuple(own_ignition) if holds_etcd else (),
-            unicast=any(vip.transport == "unicast" for vip in plan.vips_of(role)),
+            unicast=plan.lists_peers(role),
             stack=stack,
             api_name=f"api.{plan.domain}",
             api_vip=str(plan.api.address),

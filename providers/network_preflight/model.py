@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 from base.spec import Model, Outs, Spec
 from cluster.options import NetworkFindings, Phase, Transport
 from cluster.values.balancer import Balancer
+from cluster.values.platform import ClusterPlatform
 from wires.segment.dhcp import Offer
 from wires.segment.vrrp import Advert
 
@@ -82,6 +83,7 @@ class NetworkPreflightSpec(Spec):
     """Domain of the cluster."""
     balancer: Balancer = Balancer.CLUSTER
     """If it is the site's, the VIPs are its addresses, and no machine of the cluster holds them."""
+    platform: ClusterPlatform = ClusterPlatform.NONE
     api: VipClaim
     ingress: VipClaim
     provisioning: ProvisioningSegment | None = None
@@ -97,6 +99,7 @@ class NetworkPreflightSpec(Spec):
             phase=plan.options.phase,
             domain=plan.domain,
             balancer=plan.balancer,
+            platform=plan.platform,
             api=VipClaim.of("API VIP", "api", plan.api, first, (plan.bootstrap.mac,)),
             ingress=VipClaim.of("Ingress VIP", "ingress", plan.ingress, plan.of(plan.ingress_role)),
             provisioning=ProvisioningSegment.of(plan),

@@ -11,6 +11,7 @@ from base.spec import Model, Outs, Spec
 from boot_media.disk_image import DiskImage
 from cluster.options import PayloadDigests, Phase
 from cluster.values.architecture import Architecture
+from cluster.values.platform import ClusterPlatform
 from cluster.values.role import Role
 from payload.checks import Expected
 from payload.stack_payload import PayloadFiles, StackPayload
@@ -65,6 +66,10 @@ class ProvisionerPreflightSpec(Spec):
     base_iso_arm64_sha256: str = ""
     """Digest of the base ISO of arm64; empty if no server is of arm64."""
     base_iso_arm64_url: str = ""
+    platform: ClusterPlatform = ClusterPlatform.NONE
+    api_vips: tuple[str, ...] = ()
+    """Those of the cluster, and of Ingress: a payload of platform baremetal has them."""
+    ingress_vips: tuple[str, ...] = ()
     asks_okd: bool = False
     """Whether `up` waits for OKD itself, which takes the kubeconfig."""
 
@@ -77,7 +82,8 @@ class ProvisionerPreflightSpec(Spec):
     def stack_payload(self) -> StackPayload:
         """The payload that the phase reads."""
         values = json.loads(self.payload_values.get_secret_value() or "{}")
-        expected = Expected(self.domain, values, self.paths, self.release)
+        vips = self.api_vips, self.ingress_vips
+        expected = Expected(self.domain, values, self.paths, self.release, self.platform, *vips)
         return StackPayload(self.stack, self.payload, self.phase, expected, self.asks_okd)
 
     @classmethod
@@ -100,6 +106,9 @@ class ProvisionerPreflightSpec(Spec):
             payload_values=SecretStr(json.dumps(payload.expected.values)),
             release=payload.expected.release,
             paths=tuple(payload.expected.paths),
+            platform=payload.expected.platform,
+            api_vips=payload.expected.api_vips,
+            ingress_vips=payload.expected.ingress_vips,
             libvirt_uri=plan.libvirt_uri,
             bridges={key: name for key, name in bridges.items() if name},
             vm=plan.bootstrap.name,

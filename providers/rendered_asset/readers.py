@@ -220,7 +220,7 @@ def _systemd(folders: Folders) -> ReaderResult:
     if not_run := _cannot(program):
         return ReaderResult(name, not_run=not_run)
     for folder, files in folders.items():
-        units = [file for file in files if file.reader is Reader.SYSTEMD]
+        units = [file for file in files if file.reader is Reader.SYSTEMD and not file.is_mask]
         with tempfile.TemporaryDirectory() as root:
             lay_out(Path(root), files)
             _make_programs(Path(root), units)

@@ -3,9 +3,11 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
-from assets.contract import API_PORT, CONFIG_PORT
+from assets.contract import ALIVE_PORT, API_PORT, CONFIG_PORT
+from base.errors import HandoffUnsafeError
 from base.shown import MOST, few
 from cluster.values.balancer import Balancer
+from payload.reading import payload_folder
 from providers.vip_handoff.model import ClusterProbe, Signal, VipHandoffSpec
 from wires.segment.vip_holder import AnsweringMacs, vip_holder
 
@@ -39,6 +41,26 @@ class Checks:
     def control_plane_ready(self) -> str | None:
         """`min_ready` nodes answer /readyz on 6443, one serves 22623, one known machine answers the VIPs."""
         return self._unready() or self._held_by([self.spec.bootstrap_name, *self.spec.nodes])
+
+    def control_plane_balances(self) -> str | None:
+        """As above; haproxy of `min_ready` nodes answers on 9444; a node may answer beside a released bootstrap."""
+        if self.signal is None:
+            what = "no kubeconfig beside the payload, and only OKD itself knows when the bootstrap may end"
+            fix = f"put auth/kubeconfig of the payload's own run into {payload_folder(self.spec.stack)}"
+            raise HandoffUnsafeError(what, fix=fix)
+        if missing := self._unready():
+            return missing
+        nodes = self.spec.nodes.items()
+        silent = [f"{name} ({at})" for name, at in nodes if not self.probe.accepts(at, ALIVE_PORT)]
+        if len(nodes) - len(silent) < self.spec.min_ready:
+            return f"haproxy of {' and '.join(silent)} does not answer on {ALIVE_PORT}"
+        answering, holder = self.census()
+        return None if holder or self._node_among(answering) else self._answered_by(answering)
+
+    def node_answers(self) -> str | None:
+        """One control-plane node answers the VIPs, alone or beside the bootstrap."""
+        answering, _ = self.census()
+        return None if self._node_among(answering) else self._answered_by(answering)
 
     def control_plane_holds(self) -> str | None:
         """One control-plane node answers the VIPs."""
@@ -139,6 +161,11 @@ class Checks:
 
     def _holder(self, answering: AnsweringMacs) -> str | None:
         return known_vip_holder(self.spec, answering, self.probe.macs_of)
+
+    def _node_among(self, answering: AnsweringMacs) -> str | None:
+        """Return the one node that answers, whether or not the bootstrap does."""
+        nodes = [macs - {self.spec.bootstrap_mac} for macs in answering]
+        return vip_holder(nodes, self.spec.nodes, self.probe.macs_of)
 
     def _held_by(self, wanted: Collection[str]) -> str | None:
         answering, holder = self.census()

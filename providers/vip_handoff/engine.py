@@ -11,7 +11,7 @@ from base.clock import Clock, Wait
 from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
 from base.progress import Progress, Report, with_time_left
 from base.shown import MOST
-from cluster.installed import CERTIFICATES, NODES, fixed
+from cluster.installed import CERTIFICATES, NODES, PLATFORM, fixed
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from providers.vip_handoff.checks import Checks
@@ -31,12 +31,14 @@ NOT_ASKED = "not asked: no kubeconfig"
 
 
 def input_faults(old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fault]:
-    """Yield a fault if the phase goes backwards, or begins with production, or if an installed cluster would change.
+    """Yield a fault if the phase goes backwards, or begins with production, or if a cluster would change.
 
     Args:
         old: Inputs in the state; None for a new stack.
         new: Inputs of this run.
     """
+    if old:
+        yield from fixed("platform", old.platform, new.platform, PLATFORM)
     if new.phase is Phase.BOOTSTRAP:
         if old and old.phase is Phase.PRODUCTION:
             what = "a cluster in production cannot go back to bootstrap"

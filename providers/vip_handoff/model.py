@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
 from base.spec import SECRET_OUTPUT, Outs, Spec
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.platform import ClusterPlatform
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan
@@ -19,6 +20,7 @@ class VipHandoffSpec(Spec):
 
     phase: Phase
     import_production: bool = False
+    platform: ClusterPlatform = ClusterPlatform.NONE
     balancer: Balancer = Balancer.CLUSTER
     vips: tuple[str, ...]
     """One, or one of each family; they move together. With a balancer of the site, its addresses."""
@@ -48,6 +50,7 @@ class VipHandoffSpec(Spec):
         return cls(
             phase=options.phase,
             import_production=options.import_production,
+            platform=plan.platform,
             balancer=plan.balancer,
             vips=tuple(map(str, plan.api.addresses)),
             domain=plan.domain,
@@ -69,7 +72,7 @@ class VipHandoffSpec(Spec):
     @property
     def where(self) -> str:
         """Place of a fault, for messages."""
-        what = "API VIP" if self.balancer is Balancer.CLUSTER else "the site's balancer"
+        what = "the site's balancer" if self.balancer is Balancer.SITE else "API VIP"
         return f"{what} {' and '.join(self.vips)}"
 
 

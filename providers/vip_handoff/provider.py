@@ -67,7 +67,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
 
 def _reached(old: Phase, outs: VipHandoffOuts, spec: VipHandoffSpec) -> VipHandoffOuts:
     # The site's balancer is probed only over TCP.
-    if blind_spot := unproven() if spec.balancer is Balancer.CLUSTER else None:
+    if blind_spot := None if spec.balancer is Balancer.SITE else unproven():
         warnings(spec.urn)(blind_spot)
     with held(spec.where):
         reached = _engine(spec).reach(old, outs)

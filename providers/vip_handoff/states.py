@@ -1,8 +1,8 @@
-"""The table of the handoff's states: the engine runs from it, docs/explanation/handoff.md shows it."""
+"""The tables of the handoff's states: the engine runs from them, docs/explanation/handoff.md shows them."""
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from assets.contract import HELD, RELEASED, Word
@@ -13,6 +13,9 @@ from providers.vip_handoff.model import BootstrapGuest, VipHandoffSpec
 
 MOVE_S = 30.0  # VRRP needs up to 3 adverts and a skew, 3.8 s; the rest is a margin for machines under load
 BACK_S = 30.0
+CONFIGURED_S = 40.0
+"""The operator's monitor configures keepalived once it has seen the same two nodes or more three times, every 10 s
+(baremetal-runtimecfg 48239572, pkg/monitor/dynkeepalived.go); a node whose API is ready has registered before."""
 SOAKS = 4  # a break restarts the soak; after this many times its length, the VIPs go back
 ANSWER = re.compile(rf"({HELD}|{RELEASED}) vip=(yes|no) api=(yes|no)")
 
@@ -25,6 +28,7 @@ class State(StrEnum):
     GATE = "gate"
     ASK = "ask"
     RELEASE = "release"
+    LEAVE = "leave"
     SOAK = "soak"
     WATCH = "watch"
     AWAIT = "await"
@@ -55,6 +59,7 @@ class Time:
 
 NO_TIME = Time(lambda _: 0, "-")
 STABLE = Time(lambda spec: spec.stable_s, "`stable_s`")
+CONFIGURED = Time(lambda spec: max(spec.stable_s, CONFIGURED_S), f"`stable_s`, {CONFIGURED_S:g} s or more")
 SOAK = Time(lambda spec: spec.soak_s, "`soak_s`")
 SOAK_LIMIT = Time(lambda spec: SOAKS * spec.soak_s, "`soaks_s`")
 DEADLINE = Time(lambda spec: spec.deadline_s, "`deadline_s`")
@@ -98,6 +103,11 @@ def _ask(guest: BootstrapGuest) -> None:
 def _release(guest: BootstrapGuest) -> None:
     """Sends `release`."""
     _answered(guest, Word.RELEASE, RELEASED)
+
+
+def _leave(guest: BootstrapGuest) -> None:
+    """Sends `leave`."""
+    _answered(guest, Word.LEAVE, RELEASED)
 
 
 def _hold(guest: BootstrapGuest) -> None:
@@ -205,6 +215,29 @@ TABLE = {
     ),
 }
 
+OPERATOR_ROWS = {
+    State.GATE: replace(TABLE[State.GATE], check=Checks.control_plane_balances, steady=CONFIGURED),
+    State.RELEASE: replace(TABLE[State.RELEASE], check=Checks.node_answers, success=State.LEAVE),
+    State.LEAVE: Transition(
+        does=_leave,
+        check=Checks.control_plane_holds,
+        within=MOVE,
+        success=State.SOAK,
+        failure=State.BACK,
+        late=State.BACK,
+        measured=True,
+        fix="look at keepalived on the bootstrap",
+    ),
+    State.AWAIT: replace(
+        TABLE[State.AWAIT], fix="see which of `oc get clusteroperators` are not available, then run `pulumi up` again"
+    ),
+}
+OPERATOR = {**TABLE, **OPERATOR_ROWS}
+"""On platform baremetal, the nodes' keepalived does not list the bootstrap, which never hears that one took the VIP.
+
+So it keeps the VIP after its release, until it is sent `leave`.
+"""
+
 BACKENDS = "look at the balancer's health checks and backends"
 SITE = {
     State.PROVE: Transition(
@@ -244,4 +277,4 @@ SITE = {
 }
 """With a balancer of the site the handoff sends no words: the balancer leaves the bootstrap by its health checks."""
 
-TABLES = {Balancer.CLUSTER: TABLE, Balancer.SITE: SITE}
+TABLES = {Balancer.CLUSTER: TABLE, Balancer.OPERATOR: OPERATOR, Balancer.SITE: SITE}

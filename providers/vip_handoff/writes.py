@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from assets.contract import Word
 from base.writes import Write
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
@@ -9,6 +10,12 @@ from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from wires.libvirt import writes
 
 ENDS = (writes.PRESS, writes.CUT)
+WORDS = {
+    Balancer.CLUSTER: (Word.RELEASE, Word.HOLD),
+    Balancer.OPERATOR: (Word.RELEASE, Word.LEAVE, Word.HOLD),
+    Balancer.SITE: (),
+}
+"""The words that a move may send; `hold` takes the others back."""
 
 
 def planned(old: VipHandoffSpec | None, _outs: VipHandoffOuts, new: VipHandoffSpec | None) -> Iterator[Write]:
@@ -24,5 +31,4 @@ def planned(old: VipHandoffSpec | None, _outs: VipHandoffOuts, new: VipHandoffSp
         yield from (writes.to_domain(old.bootstrap_name, action) for action in ENDS)
     elif new.phase is Phase.PRODUCTION:
         yield from (writes.to_domain(new.bootstrap_name, action) for action in ENDS)
-        if new.balancer is Balancer.CLUSTER:  # `hold` takes a release back
-            yield from (writes.to_domain(new.bootstrap_name, writes.vip(word)) for word in writes.VIP_WORDS)
+        yield from (writes.to_domain(new.bootstrap_name, writes.vip(word)) for word in WORDS[new.balancer])

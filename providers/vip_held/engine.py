@@ -14,6 +14,7 @@ SITE_BALANCER = "the site's balancer"
 """Name in place of a holder."""
 FIX = {
     Balancer.CLUSTER: "look at the routers and keepalived there",
+    Balancer.OPERATOR: "look at the routers, and at the pods of keepalived in openshift-kni-infra there",
     Balancer.SITE: f"look at the routers, and at the backends of {SITE_BALANCER} on 443",
 }
 

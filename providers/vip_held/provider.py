@@ -44,7 +44,7 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
 
 def _proven(spec: VipHeldSpec) -> VipHeldOuts:
     # The site's balancer is probed only over TCP.
-    if blind_spot := unproven() if spec.balancer is Balancer.CLUSTER else None:
+    if blind_spot := None if spec.balancer is Balancer.SITE else unproven():
         warnings(spec.urn)(blind_spot)
     holder, macs = _engine(spec).prove(deadline_s=spec.deadline_s)
     return VipHeldOuts(holder=holder, macs=macs, unproven=blind_spot)

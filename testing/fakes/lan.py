@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from assets.contract import API_PORT, CONFIG_PORT
+from assets.contract import ALIVE_PORT, API_PORT, CONFIG_PORT
 from base.errors import HypervisorError, SegmentError
 from providers.vip_handoff.model import VipHandoffSpec
 from testing.fakes.clock import FakeClock
@@ -55,8 +55,10 @@ class FakeLan:
     Args:
         clock: The test's clock.
         macs: The MACs that answer the VIP, each set with the second of the test from which it does.
-        outages: Address (or `config` + address), and the seconds between which it does not answer.
+        outages: Address (or `config` or `haproxy` + address), and the seconds between which it does not answer.
         second_macs: As `macs`, for a second VIP; empty if there is none.
+        one_way: Whether the bootstrap does not hear the nodes, and answers on after a release, until `leave`.
+        leaves_s: Seconds from `leave` until it no longer answers.
         moves_s: Seconds from `release` until a node answers the VIP.
         backs_s: Seconds from `hold` until the bootstrap answers the VIP.
         ends_s: The second from which the bootstrap itself accepts no connections.
@@ -74,6 +76,8 @@ class FakeLan:
     macs: list[tuple[float, frozenset[str]]] = field(default_factory=lambda: [(0, frozenset({BOOTSTRAP}))])
     second_macs: list[tuple[float, frozenset[str]]] = field(default_factory=list)
     outages: list[tuple[str, float, float]] = field(default_factory=list)
+    one_way: bool = False
+    leaves_s: float = 0
     moves_s: float = 4
     backs_s: float = 2
     ends_s: float = 40
@@ -109,6 +113,8 @@ class FakeLan:
         return frozenset({MACS[address]} if address in MACS else ())
 
     def accepts(self, address: str, port: int) -> bool:
+        if port == ALIVE_PORT:
+            return self._answers(f"haproxy {address}")
         assert address == BOOTSTRAP_ADDRESS
         return self.second < {API_PORT: self.ends_s, CONFIG_PORT: self.config_ends_s}[port]
 
@@ -130,7 +136,10 @@ class FakeLan:
             return answer
         if word == "release":
             self.state = "released"
-            self.macs.append((self.second + self.moves_s, frozenset({self.taker})))
+            still = {BOOTSTRAP} if self.one_way else set[str]()
+            self.macs.append((self.second + self.moves_s, frozenset({self.taker, *still})))
+        if word == "leave":
+            self.macs.append((self.second + self.leaves_s, frozenset({self.taker})))
         if word == "hold":
             self.state = "held"
             self.macs.append((self.second + self.backs_s, frozenset({BOOTSTRAP})))

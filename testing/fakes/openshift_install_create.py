@@ -9,7 +9,7 @@ from pathlib import Path
 
 from base.yaml_text import parse_yaml
 from cluster.install_config import InstallConfig, read
-from testing import payloads
+from testing import baremetal_payload, payloads
 from testing.certificates import authority
 from testing.fakes.openshift_install import (
     CONFIG,
@@ -100,8 +100,16 @@ def _reasons(config: InstallConfig) -> Iterator[str]:
 
 def _write_manifests(folder: Path, config: InstallConfig) -> None:
     domain = f"{config.metadata.name}.{config.base_domain}"
-    _write(folder / "manifests/cluster-config.yaml", payloads.cluster_config(config))
-    _write(folder / "manifests/cluster-infrastructure-02-config.yml", payloads.manifest(domain=domain))
+    of_servers = dict[str, str]()
+    installed, infrastructure = payloads.cluster_config(config), payloads.manifest(domain=domain)
+    if config.platform.baremetal:
+        installed = baremetal_payload.install_config_manifest(config)
+        infrastructure = baremetal_payload.infrastructure(config, domain)
+        of_servers = baremetal_payload.manifests_of_servers(config)
+    _write(folder / "manifests/cluster-config.yaml", installed)
+    _write(folder / "manifests/cluster-infrastructure-02-config.yml", infrastructure)
+    for name, text in of_servers.items():
+        _write(folder / "openshift" / name, text)
     _write(folder / "openshift/99_kubeadmin-password-secret.yaml", "kind: Secret\n")
 
 
@@ -118,7 +126,11 @@ def _consumed_manifests(folder: Path) -> dict[str, str]:
 
 
 def _write_ignition(folder: Path, config: InstallConfig, release: str, manifests: dict[str, str]) -> None:
-    files = payloads.good(datetime.now(UTC) - timedelta(minutes=1), config, release=release or RELEASE)
+    made = datetime.now(UTC) - timedelta(minutes=1)
+    files = payloads.good(made, config, release=release or RELEASE)
+    if config.platform.baremetal:
+        of_servers = {} if manifests else baremetal_payload.manifests_of_servers(config)
+        baremetal_payload.become_baremetal(files, config, of_servers, made)
     for path, text in manifests.items():
         payloads.put(files, path, text)
     for name, content in files.items():

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
+from assets.file import Files
 from assets.render import render_bootstrap, render_role, render_server
-from cluster.plan import ClusterPlan, Role
+from cluster.plan import ClusterPlan, Role, Server
 from cluster.values.address import Address
+from cluster.values.balancer import Balancer
 from testing import clusters
 from testing.certificates import authority
 from testing.scene.machine import Machine, bridge, machine, until
+from testing.scene.operators_node import BEST, operator_files
 from wires.api.client import Attempts, VipClient
 from wires.api.https import Endpoint, connect_problem
 
@@ -90,6 +93,10 @@ class Cluster:
 
     def until_healthy(self, *names: str) -> None:
         """Wait until keepalived of each node has the priority of a healthy node."""
+        if self.plan.balancer is Balancer.OPERATOR:
+            for name in names:
+                until(f"{name} at {BEST}", partial(self._is_at, name, BEST))
+            return
         numbers = self.plan.api.priorities
         ranks = [server.name for server in self.plan.control_plane]
         for name in names:
@@ -111,11 +118,17 @@ def cluster_of(name: str, folder: Path, certificate: str, *, answer_ms: int = 0)
     """Make the machines of a cluster of `testing.clusters`."""
     plan = clusters.plan(name)
     shared = render_role(plan, Role.CONTROL_PLANE)
+
+    def files_of(server: Server) -> Files:
+        if plan.balancer is Balancer.OPERATOR:
+            return operator_files(plan, server)
+        return (*shared, *render_server(plan, server))
+
     with ExitStack() as stack:
         stack.enter_context(bridge(plan.machine_networks))
         bootstrap = stack.enter_context(machine(folder, plan, plan.bootstrap, render_bootstrap(plan)))
         nodes = {
-            server.name: stack.enter_context(machine(folder, plan, server, (*shared, *render_server(plan, server))))
+            server.name: stack.enter_context(machine(folder, plan, server, files_of(server)))
             for server in plan.control_plane
         }
         yield Cluster(plan, bootstrap, nodes, certificate, bootstrap.mac, answer_ms)

@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from assets.contract import UNITS
+from assets.contract import CONF, UNITS
 from assets.file import RenderedFile
 from cluster.plan import Intent, Server
 from cluster.plan.model import BootstrapHost
@@ -102,17 +102,17 @@ class Machine:
         """Freeze all processes that match: the kernel still accepts connections, but nothing is answered."""
         self.signal("STOP", pattern)
 
-    def start_haproxy(self) -> None:
+    def start_haproxy(self, folder: str = CONF) -> None:
         """Start haproxy as its unit does, but for fewer clients and with less grace.
 
         A unit may open more files than a test. Here the first checks end at once: they start within 2 s.
         """
-        config = self.folder / "etc/okd-baremetal/haproxy.cfg"
+        config = self.folder / folder[1:] / "haproxy.cfg"
         for rendered, here in (("maxconn 4", "maxconn "), ("proc.started) lt 12", "proc.started) lt 4")):
             assert rendered in config.read_text()
             config.write_text(config.read_text().replace(rendered, here))
-        self.start("haproxy", "haproxy", "-W", "-db", "-f", "/etc/okd-baremetal/haproxy.cfg")
-        self.run("nft", "-f", "/etc/okd-baremetal/haproxy.nft")
+        self.start("haproxy", "haproxy", "-W", "-db", "-f", f"{folder}/haproxy.cfg")
+        self.run("nft", "-f", f"{folder}/haproxy.nft")
 
     def start_api(self, certificate: str, answer_ms: int = 0) -> None:
         """Start the stand-in for the API server and the config server."""

@@ -3,7 +3,7 @@
 from assets.contract import Word
 from base.writes import Write
 
-VIP_WORDS = (Word.RELEASE, Word.HOLD)
+VIP_WORDS = (Word.RELEASE, Word.LEAVE, Word.HOLD)
 """The words on the handoff's channel that move the API VIP; `status` only asks."""
 DEFINE, START, PRESS, CUT, UNDEFINE = "define", "start", "press the power button", "cut the power", "undefine"
 MAKE, DELETE = "make", "delete"
@@ -20,5 +20,5 @@ def to_volume(pool: str, volume: str, action: str) -> Write:
 
 
 def vip(word: str) -> str:
-    """Return the action that has a bootstrap VM release the API VIP, or hold it."""
+    """Return the action that has a bootstrap VM release the API VIP, leave it, or hold it."""
     return f"{word} the API VIP"

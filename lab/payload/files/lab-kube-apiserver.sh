@@ -18,7 +18,7 @@ for api in admissionregistration apiextensions apiregistration apps authenticati
     [[ $api == apps || $api == policy ]] || api=$api.k8s.io
     apis+=,$api/v1=true
 done
-# While it ends, /readyz fails before the port closes. OKD waits 70 s; the VIP leaves in up to 13 s.
+# While it ends, /readyz fails before the port closes, so that the VIP leaves in time.
 exec kubernetes kube-apiserver --etcd-servers "https://localhost:${ETCD_PORT}" --etcd-cafile /etc/lab/ca.crt \
     --secure-port 6443 --advertise-address "$(own_address)" --service-cluster-ip-range "$SERVICE_NETWORK" \
     --tls-cert-file kube-apiserver-service-network-server.crt \
@@ -30,4 +30,4 @@ exec kubernetes kube-apiserver --etcd-servers "https://localhost:${ETCD_PORT}" -
     --service-account-signing-key-file service-account.key \
     --authorization-mode Node,RBAC --enable-admission-plugins NodeRestriction --profiling=false \
     --runtime-config "$apis" --enable-priority-and-fairness=false --watch-cache=false \
-    --shutdown-delay-duration 20s
+    --shutdown-delay-duration "${SHUTDOWN_S}s"

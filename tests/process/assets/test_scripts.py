@@ -13,7 +13,8 @@ import pytest
 
 from assets.render import render_bootstrap, render_role
 from cluster.plan import ClusterPlan, Role
-from cluster.values.vrrp import API
+from cluster.values.vrrp import API, GIVES_UP
+from testing import clusters
 from testing.fakes.virtio_port import PORT, VirtioPort, virtio_port
 from testing.namespaces import SBIN, needs_root, run_on_a_machine
 from testing.scene.machine import until
@@ -334,6 +335,32 @@ def test_the_channel_changes_the_priority_and_reports_the_state(scripts: Path) -
         assert release(scripts).read_text() == f"{LET_GO}\n"
         assert guest.send("hold") == "held vip=no api=no"
         assert release(scripts).read_text() == "0\n"
+
+
+def test_a_bootstrap_that_hears_no_node_keeps_the_vip_until_it_leaves(scripts: Path) -> None:
+    """It announces the VIP only as a new MASTER, so on the way back it gives the VIP up before it claims it."""
+    intent = clusters.intent("baremetal")
+    (script,) = (file for file in render_bootstrap(intent) if file.name == "okd-vip-channel.sh")
+    (scripts / "bin" / script.name).write_text(script.text)
+    vip = f"{intent.api.address}/32"
+    with channel(scripts) as guest:
+        guest.run("ip link add nic0 type veth peer name nic1")
+        guest.run(f"ip address add {vip} dev nic0")
+        assert guest.send("release") == "released vip=yes api=no"
+        assert release(scripts).read_text() == f"{LET_GO}\n"
+        assert f" {vip} " not in guest.run("ip -o address show dev lo")
+        assert guest.send("leave") == "released vip=yes api=no"
+        assert release(scripts).read_text() == f"{GIVES_UP}\n"
+        assert f" {vip} " in guest.run("ip -o address show dev lo")
+        guest.run(f"ip address delete {vip} dev nic0")
+        assert guest.send("hold") == "held vip=no api=no"
+        assert release(scripts).read_text() == "0\n"
+        assert guest.send("hold") == "held vip=no api=no"
+
+
+def test_the_channel_of_platform_none_knows_no_leave(scripts: Path) -> None:
+    with channel(scripts) as guest:
+        assert guest.send("leave") == "unknown word"
 
 
 def test_the_channel_answers_held_before_anything_was_released(scripts: Path) -> None:

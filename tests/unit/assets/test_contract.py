@@ -39,7 +39,7 @@ def test_the_contract_has_these_constants() -> None:
         *("/tftpboot", "boot.ipxe"),
         "org.okd-baremetal.vip",
     } == CONSTANTS
-    assert {"release", "hold", "status", "held", "released"} == WORDS
+    assert {"release", "leave", "hold", "status", "held", "released"} == WORDS
 
 
 @pytest.mark.parametrize("path", WRITTEN, ids=[path.name for path in WRITTEN])

@@ -9,6 +9,7 @@ from jinja2 import UndefinedError
 from assets.file import Reader, RenderedFile
 from assets.render import FOLDER, TEMPLATES, render, render_bootstrap, render_role, render_server
 from cluster.plan import ClusterPlan, Intent, Role
+from payload.of_servers import UNITS
 from testing import clusters, plans
 from testing.documents import table
 
@@ -115,7 +116,8 @@ HOSTS_OWN = {f"{name}.nmconnection" for name in ("bond0", "eno1", "eno2")}
 
 def every_path_and_name(without: Collection[str]) -> tuple[set[str], set[str]]:
     """Return the paths and names of all files of all variants, except those named `without`."""
-    files = [file for name in clusters.VARIANTS for file in everything(clusters.intent(name))]
+    all_files = (file for name in clusters.VARIANTS for file in everything(clusters.intent(name)))
+    files = [file for file in all_files if not file.is_mask]
     others = [file for file in files if file.name not in without]
     return {file.path for file in others}, {file.name for file in others}
 
@@ -136,6 +138,11 @@ def test_each_file_has_its_row_in_the_reference() -> None:
     }
     of_a_host = "/etc/NetworkManager/system-connections/<profile>.nmconnection"
     assert rows == every_path_and_name(HOSTS_OWN)[0] | made_on_the_machine | {of_a_host}
+
+
+def test_each_masked_unit_has_its_row_in_the_reference() -> None:
+    rows = {row["unit"].strip("`"): row["what it is"] for row in table("reference/files.md", "unit")}
+    assert rows == UNITS
 
 
 def test_an_undefined_name_in_a_template_is_an_error() -> None:

@@ -206,3 +206,16 @@ def test_missing_install_config_is_named(tmp_path: Path) -> None:
     (tmp_path / "Pulumi.rehearsal.yaml").write_text((STACKS / "Pulumi.rehearsal.yaml").read_text())
     with pytest.raises(LabError, match=r"install-config\.yaml: cannot be read: No such file or directory"):
         load_site("rehearsal", tmp_path)
+
+
+def test_only_a_stack_of_platform_baremetal_is_one() -> None:
+    assert [load_site(stack).is_baremetal for stack in ("platform", "compact")] == [True, False]
+
+
+def test_platform_baremetal_behind_a_balancer_is_refused(tmp_path: Path) -> None:
+    path = as_stack("balancer", tmp_path) / "Pulumi.balancer.yaml"
+    document = changed(path)
+    document["config"]["okd-baremetal:platform"] = "baremetal"
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(LabError, match=r"loadBalancer\.type: UserManaged on platform baremetal: the lab has no such"):
+        load_site("balancer", tmp_path)

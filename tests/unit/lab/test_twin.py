@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cluster.plan.address_table.uses import SITE, Use
 from cluster.values.address import Address
 from lab.inventory import STACKS, load_site
-from lab.twin import Twin, make_twin
+from lab.twin import OF_BAREMETAL, Twin, make_twin
 from testing import install_configs, plans
 from testing.clusters import as_stack, nmstate
 from testing.install_configs import all_of_arm64, bare
@@ -171,6 +171,13 @@ def test_the_twin_of_a_cluster_of_arm64_is_of_amd64(tmp_path: Path) -> None:
     assert [line for line in twin.differences if "architecture" in line] == [
         "master.architecture: the twin's machines are amd64",
         "worker.architecture: the twin's machines are amd64",
+    ]
+
+
+def test_a_twin_of_platform_baremetal_reports_what_it_cannot_show() -> None:
+    assert [OF_BAREMETAL in make_twin(stack, STACKS).differences for stack in ("platform", "compact")] == [
+        True,
+        False,
     ]
 
 

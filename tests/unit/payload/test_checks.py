@@ -262,12 +262,12 @@ FAULTS = [
     ),
     pytest.param(
         lambda f: put(f, "/etc/containers/systemd/ironic-httpd.container", "[Container]"),
-        "bootstrap.ign: brings Ironic (/etc/containers/systemd/ironic-httpd.container)", GENERATE,
+        "bootstrap.ign: brings /etc/containers/systemd/ironic-httpd.container, a second owner of ", GENERATE,
         id="ironic-quadlet",
     ),
     pytest.param(
         lambda f: f["bootstrap"]["systemd"]["units"].append({"name": "ironic.service"}),
-        "bootstrap.ign: brings Ironic (ironic.service)", GENERATE,
+        "bootstrap.ign: brings ironic.service, a second owner of the servers", GENERATE,
         id="ironic-unit",
     ),
     pytest.param(

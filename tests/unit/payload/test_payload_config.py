@@ -1,4 +1,4 @@
-"""The install-config of platform none: the same cluster, without the settings of platform baremetal."""
+"""The install-config of the payload: the same cluster, of platform none or baremetal."""
 
 from collections.abc import Callable
 from typing import Any, get_args, get_origin
@@ -12,20 +12,21 @@ from cluster.install_config import InstallConfig, read
 from cluster.install_config.read import mapping
 from cluster.install_config.schema import Networking
 from cluster.install_config.section import OLD
+from cluster.values.platform import ClusterPlatform
 from payload.payload_config import payload_config
-from testing import plans
+from testing import clusters, plans
 
 Change = Callable[[dict[str, Any]], object]
 
 
-def made(change: Change = lambda _: None) -> dict[str, Any]:
+def made(change: Change = lambda _: None, platform: ClusterPlatform = ClusterPlatform.NONE) -> dict[str, Any]:
     """Return the config written for the rehearsal's file after a valid change."""
     config = plans.install_config()
     change(config)
     text = yaml.safe_dump(config)
     reading = read(text)
     assert reading.faults == ()
-    written: dict[str, Any] = yaml.safe_load(payload_config(mapping(text), reading.config.networking))
+    written: dict[str, Any] = yaml.safe_load(payload_config(mapping(text), reading.config.networking, platform))
     return written
 
 
@@ -35,6 +36,27 @@ def test_only_the_platform_differs() -> None:
 
 def test_no_login_of_a_bmc_is_left() -> None:
     assert "rehearsal-only" not in yaml.safe_dump(made())
+
+
+def test_platform_baremetal_is_as_written_but_for_secrets_of_hosts() -> None:
+    """openshift-install gives a host without a login no `bmc` and no Secret, so none reaches the payload."""
+    text = yaml.safe_dump(made(clusters.static, ClusterPlatform.BAREMETAL))
+    assert "rehearsal-only" not in text
+    assert clusters.SWITCH_PASSWORD not in text
+    wanted = plans.install_config()
+    clusters.static(wanted)
+    for host in wanted["platform"]["baremetal"]["hosts"]:
+        host["bmc"] = {"address": host["bmc"]["address"]}
+        del host["networkConfig"]
+    assert yaml.safe_load(text) == wanted
+
+
+def test_a_payload_of_baremetal_keeps_its_capability() -> None:
+    def change(config: dict[str, Any]) -> None:
+        names = ["baremetal", "Ingress", "MachineAPI"]
+        config["capabilities"] = {"baselineCapabilitySet": "None", "additionalEnabledCapabilities": names}
+
+    assert made(change, ClusterPlatform.BAREMETAL)["capabilities"]["additionalEnabledCapabilities"][0] == "baremetal"
 
 
 @pytest.mark.parametrize(

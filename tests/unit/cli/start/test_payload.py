@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import yaml
 
-from payload.checks import check_payload
+from payload.checks import Expected, check_payload
 from payload.stack_payload import StackPayload
 from testing import plans
 from testing.command_line import run
@@ -22,6 +22,7 @@ from testing.install_configs import SECRETS, Change, host
 
 FOLDER = "stacks/prod/payload"
 NAMES = ("bootstrap", "master", "worker")
+VIPS = (("192.168.111.5",), ("192.168.111.4",))
 PULL_SECRET = '{"auths": {"registry.example.com": {"auth": "c2VjcmV0OnNlY3JldA=="}}}'
 
 
@@ -101,6 +102,31 @@ def test_the_payload_is_generated_kept_and_pinned(stack: Stack) -> None:
     assert stack.consumed["platform"] == {"none": {}}
     assert stack.consumed["pullSecret"] == plans.install_config()["pullSecret"]
     assert "Consuming Install Config" in done.stderr
+
+
+def test_a_payload_of_baremetal_is_made_without_owners_of_servers(stack: Stack) -> None:
+    stack.options(platform="baremetal")
+    done = stack.payload()
+    assert done.returncode == 0, done.stderr
+    assert "`pulumi up` in phase production waits for the bootstrap's end\n" in done.stdout
+    assert "wait-for" not in done.stdout
+    assert "rehearsal-only" not in json.dumps(stack.consumed), "no login of a BMC reaches openshift-install"
+    options = plans.options(payload=stack.pinned, platform="baremetal")
+    intent = plans.intent(options)
+    contents = {name: (stack.folder / FOLDER / f"{name}.ign").read_bytes() for name in NAMES}
+    values = {**intent.payload_values}
+    expected = Expected(intent.domain, values, (), openshift_install.RELEASE, intent.platform, *VIPS)
+    assert check_payload(Path(FOLDER), contents, expected, datetime.now(UTC)) == []
+
+
+@pytest.mark.parametrize("value", ["BareMetal", "vsphere", "", 7], ids=str)
+def test_a_payload_of_no_known_platform_is_refused(stack: Stack, value: object) -> None:
+    stack.options(platform=value)
+    done = stack.payload()
+    assert (done.returncode, done.stderr) == (
+        2,
+        "stacks/Pulumi.prod.yaml: platform: not one of none, baremetal. Fix: write none or baremetal\n",
+    )
 
 
 def test_openshift_install_s_directory_stays_and_only_its_owner_reads_it(stack: Stack) -> None:

@@ -26,6 +26,7 @@ def test_the_shape_of_the_rehearsal_s_plan(plan: ClusterPlan) -> None:
     hosts = document.pop("hosts")
     assert document == {
         "cluster": {"name": "okd", "base_domain": "lab.test", "domain": "okd.lab.test"},
+        "platform": "none",
         "balancer": "ours",
         "api": {
             "vips": ["192.168.111.5"],

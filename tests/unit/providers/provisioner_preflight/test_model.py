@@ -1,13 +1,17 @@
 """What a plan asks of the provisioner."""
 
+from dataclasses import replace
+
 import pytest
 
+from assets.render import render
 from cluster.install_config.platform import DISABLED, MANAGED, UNMANAGED
 from cluster.plan import ClusterPlan
 from cluster.values.bmc_url import parse_bmc_url
 from cluster.values.role import Role
+from payload.stack_payload import StackPayload
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
-from testing import plans
+from testing import clusters, plans
 
 BOTH = {"externalBridge": "baremetal", "provisioningBridge": "provisioning"}
 ONE = {"externalBridge": "baremetal"}
@@ -37,3 +41,13 @@ def test_the_provisioning_bridge_is_wanted_if_the_vm_has_a_card_on_it(
     mode: str, by_network: Role | None, bridges: dict[str, str]
 ) -> None:
     assert ProvisionerPreflightSpec.of(plan(mode, by_network), "prod", []).bridges == bridges
+
+
+def test_the_payload_that_it_checks_is_that_of_the_plan() -> None:
+    """The same as `okd-baremetal plan` checks: with another platform or other VIPs, one of the two would pass."""
+    plan = clusters.plan("baremetal")
+    paths = sorted(render(plan).paths)
+    spec = ProvisionerPreflightSpec.of(plan, plans.STACK, paths)
+    wanted = StackPayload.of(plan, plans.STACK, paths).expected
+    assert (wanted.platform, wanted.address) == ("baremetal", "192.168.111.5")
+    assert spec.stack_payload.expected == replace(wanted, values=dict(wanted.values), paths=tuple(paths))

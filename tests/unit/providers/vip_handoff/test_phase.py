@@ -58,3 +58,23 @@ def test_the_phase_starts_at_bootstrap_and_never_returns(
         assert key == "phase"
         assert why in reason
         assert "\n" not in reason
+
+
+@pytest.mark.parametrize("phase", ["bootstrap", "production"])
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        pytest.param({}, {"platform": "none"}, "", id="a-state-of-before"),
+        pytest.param({}, {"platform": "baremetal"}, "baremetal, but the cluster was installed with none", id="later"),
+        pytest.param(
+            {"platform": "baremetal"}, {}, "none, but the cluster was installed with baremetal", id="forgotten"
+        ),
+    ],
+)
+def test_the_platform_is_fixed_by_the_first_up(
+    phase: str, old: dict[str, str], new: dict[str, str], refused: str
+) -> None:
+    both = {**SPEC, "phase": phase}
+    answers = refusals(VipHandoffProvider().check({**both, **old}, {**both, **new}))
+    assert [key for key, _ in answers] == (["platform"] if refused else [])
+    assert all(reason.startswith(refused) for _, reason in answers)

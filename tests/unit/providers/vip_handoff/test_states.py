@@ -8,7 +8,7 @@ import pytest
 
 from base.errors import HandoffUnsafeError
 from cluster.values.balancer import Balancer
-from providers.vip_handoff.states import ENDS, SITE, TABLE, TABLES, State, Transition
+from providers.vip_handoff.states import ENDS, OPERATOR, OPERATOR_ROWS, SITE, TABLE, TABLES, State, Transition
 from testing.documents import table
 from testing.fakes.lan import NEVER, SPEC, VIP, spec_with
 from testing.handoff_rig import FIRST, RELEASED, TAKEN, TOOK_IT, Rig
@@ -27,7 +27,10 @@ def success(row: Transition) -> str:
     return f"{row.success}; where the control plane holds the VIPs: {held}"
 
 
-@pytest.mark.parametrize(("first", "rows"), [("state", TABLE), ("with a balancer of yours", SITE)])
+@pytest.mark.parametrize(
+    ("first", "rows"),
+    [("state", TABLE), ("with platform baremetal", OPERATOR_ROWS), ("with a balancer of yours", SITE)],
+)
 def test_the_document_shows_the_table(first: str, rows: dict[State, Transition]) -> None:
     drawn = [
         {
@@ -49,6 +52,7 @@ def test_the_document_shows_the_table(first: str, rows: dict[State, Transition])
 TIMES = {
     "-": 0,
     "`stable_s`": 30,
+    "`stable_s`, 40 s or more": 40,
     "`soak_s`": 20,
     "`soaks_s`": 80,
     "`deadline_s`": 600,
@@ -58,7 +62,8 @@ TIMES = {
 
 
 def test_each_time_in_the_table_equals_the_one_it_names() -> None:
-    times = {time.name: time.of(SPEC) for row in TABLE.values() for time in (row.steady, row.within)}
+    rows = (*TABLE.values(), *OPERATOR.values())
+    times = {time.name: time.of(SPEC) for row in rows for time in (row.steady, row.within)}
     assert times == TIMES
 
 
@@ -67,8 +72,9 @@ def test_the_document_shows_the_ends() -> None:
 
 
 def test_each_state_has_a_row_or_is_an_end() -> None:
-    assert set(TABLE) | set(ENDS) == set(State)
-    assert not set(TABLE) & set(ENDS)
+    assert set(OPERATOR) | set(ENDS) == set(State)
+    assert not set(OPERATOR) & set(ENDS)
+    assert set(TABLE) < set(OPERATOR)
     assert set(SITE) < set(TABLE)
 
 
@@ -79,7 +85,9 @@ def leads_of(rows: dict[State, Transition]) -> dict[State, set[State | None]]:
 
 
 @pytest.mark.parametrize(
-    ("rows", "ends"), [(TABLE, set(ENDS)), (SITE, {State.DONE, State.REFUSED, State.LEFT})], ids=["ours", "site"]
+    ("rows", "ends"),
+    [(TABLE, set(ENDS)), (OPERATOR, set(ENDS)), (SITE, {State.DONE, State.REFUSED, State.LEFT})],
+    ids=["ours", "operator", "site"],
 )
 def test_no_row_leads_to_itself_and_each_end_is_reached(rows: dict[State, Transition], ends: set[State]) -> None:
     leads = leads_of(rows)
@@ -123,6 +131,22 @@ EDGES: dict[tuple[State, str], dict[str, Any]] = {
 }
 
 
+EDGES_OF_OPERATOR: dict[tuple[State, str], dict[str, Any]] = {
+    edge: {"one_way": True, **lan}
+    for edge, lan in {
+        **EDGES,
+        (State.GATE, "late"): {"outages": [(f"haproxy {FIRST}", 0, NEVER)]},
+        (State.RELEASE, "failure"): {"blind_s": 41},
+        (State.LEAVE, "success"): {},
+        (State.LEAVE, "failure"): {"answers": {"leave": None}},
+        (State.LEAVE, "late"): {"leaves_s": NEVER},
+        (State.SOAK, "failure"): {"blind_s": 50},
+        (State.SOAK, "late"): {"outages": [(VIP, 41, NEVER)]},
+        (State.AWAIT, "failure"): {"macs": [(0, TAKEN)], "signals": True, "completes_s": NEVER, "blind_s": 70},
+        (State.WATCH, "failure"): {"macs": [(0, TAKEN)], "blind_s": 50},
+        (State.BACK, "failure"): {"outages": [(VIP, 41, NEVER)], "silent_s": 70},
+    }.items()
+}
 CONFIG = f"config {VIP}"
 EDGES_WITH_BALANCER: dict[tuple[State, str], dict[str, Any]] = {
     (State.PROVE, "success"): {},
@@ -140,6 +164,7 @@ EDGES_WITH_BALANCER: dict[tuple[State, str], dict[str, Any]] = {
 }
 CASES = {
     **{(Balancer.CLUSTER, *edge): lan for edge, lan in EDGES.items()},
+    **{(Balancer.OPERATOR, *edge): lan for edge, lan in EDGES_OF_OPERATOR.items()},
     **{(Balancer.SITE, *edge): lan for edge, lan in EDGES_WITH_BALANCER.items()},
 }
 
@@ -149,7 +174,7 @@ def test_every_edge_of_the_tables_has_a_case() -> None:
     for balancer, rows in TABLES.items():
         for state, row in rows.items():
             # With a balancer of the site, no check raises: each asks over TCP alone.
-            fails = balancer is Balancer.CLUSTER or row.does
+            fails = balancer is not Balancer.SITE or row.does
             leads = {"success": True, "moved": row.moved, "resumed": row.resumed, "failure": fails, "late": row.check}
             wanted |= {(balancer, state, edge) for edge, there in leads.items() if there}
     assert set(CASES) == wanted

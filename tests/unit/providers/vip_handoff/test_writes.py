@@ -25,7 +25,7 @@ class RecordedGuest:
     def send(self, word: str) -> str:
         if word in writes.VIP_WORDS:
             self.made.add(writes.to_domain(self.name, writes.vip(word)))
-        return f"{RELEASED if word == Word.RELEASE else HELD} vip=yes api=yes"
+        return f"{HELD if word in (Word.HOLD, Word.STATUS) else RELEASED} vip=yes api=yes"
 
     def stop(self) -> None:
         self.made |= {writes.to_domain(self.name, action) for action in (writes.PRESS, writes.CUT)}
