@@ -10,11 +10,13 @@ from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound
 from providers.host_provisioning.installation.boot_procedures import NetworkBoot
 from providers.host_provisioning.installation.engine import Adapters, Installation, Target
+from providers.host_provisioning.installation.evidence import Evidence
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.ipmi.bmc import PASSWORD, USER, FakeIpmiBmc
 from testing.fakes.ipmi.links import SimulatedLink
 from testing.fakes.ipmi.traits import TRAITS, Traits
+from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
 from testing.progress import into
 from wires.bmc.access import BmcAccess
@@ -51,6 +53,7 @@ class IpmiServer:
     password: str = PASSWORD
     clock: MovedClock = field(default_factory=MovedClock)
     lines: list[str] = field(default_factory=list)
+    mark: FakeMark = field(default_factory=FakeMark)
 
     def __post_init__(self) -> None:
         server = FakeBmc(self.clock, sticky=False).run_from_disk()
@@ -80,9 +83,9 @@ class IpmiServer:
         """Install the server, as `HostProvisioning` does."""
         bmc = self.bmc()
         procedure = NetworkBoot(bmc, self.media, NAME, self.clock, MAC)
-        adapters = Adapters(
-            bmc, self.clock, self.media, procedure, self.fake.server.missing, into(self.lines), nullcontext()
-        )
+        server, report = self.fake.server, into(self.lines)
+        evidence = Evidence(self.mark, lambda _: False, server.is_up)
+        adapters = Adapters(bmc, self.clock, self.media, procedure, server.missing, report, nullcontext(), evidence)
         try:
             run_steps(Installation(Target(NAME, self.consent, "192.0.2.21"), adapters, HOST_S).run(), self.clock)
         finally:
