@@ -135,7 +135,7 @@ def test_options_of_the_bmcs_are_judged(files: Files) -> None:
         load_bmcs(files.path, {"bmc_trust": {"h0": {}}})
 
 
-OF_REDFISH = {
+OF_REDFISH: dict[str, dict[str, Any]] = {
     "bmc_trust.okd-master-0": {"bmc_trust": {"okd-master-0": {"sha256": "ab" * 32}}},
     "bmc_credentials.okd-master-0.session": {"bmc_credentials": {"okd-master-0": {**LOGIN, "session": True}}},
 }
