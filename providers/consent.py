@@ -57,5 +57,5 @@ def _source(address: str) -> str:
     except BmcUrlError:
         return f"GET {unnamed}"
     if url.speaks_ipmi:
-        return f"`ipmitool -I lanplus -H {url.host} -p {url.port} -U <user> -a mc guid`"
+        return f"`ipmitool -I lanplus -H {word(url.host)} -p {word(url.port)} -U <user> -a mc guid`"
     return f"GET {url.base}{url.system_id or unnamed}"
