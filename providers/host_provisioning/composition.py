@@ -1,7 +1,7 @@
 """Composes what the installations of a role use, from its inputs: BMCs, boot media, the cluster's API, progress."""
 
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 
@@ -71,8 +71,7 @@ def runs_from_disk(spec: HostProvisioningSpec, name: str) -> bool:
 
 def mark_of(spec: HostProvisioningSpec, name: str) -> MarkFile:
     """Return the mark of a host's last installation."""
-    with closing(bmc_of(spec, name)) as bmc:
-        return MarkFile.of(bmc.url, plugin.warnings(spec.urn))
+    return MarkFile.of(spec.hosts[name].bmc.address, plugin.warnings(spec.urn))
 
 
 def image_server_of(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:
@@ -192,7 +191,7 @@ def _adapters(
         report=plugin.rows(spec.urn, spec.rows, name),
         guard=lock.held(bmc.url),
         evidence=Evidence(
-            mark=MarkFile.of(bmc.url, plugin.warnings(spec.urn)),
+            mark=mark_of(spec, name),
             has_joined=lambda machine: joining is not None and joining.is_node(name, machine),
             answers=lambda: connect_problem(address, KUBELET_PORT, timeout_s=PROBE_S) is None,
         ),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from base.files import PRIVATE_FOLDER, write_private
+from base.files import PRIVATE_FOLDER, read_file, write_private
 from base.progress import Say
 from base.spec import Model
 from boot_media.tools import cache_dir
@@ -27,14 +27,14 @@ class MarkFile:
     warn: Say
 
     @classmethod
-    def of(cls, bmc_url: str, warn: Say) -> Self:
-        """Return the mark of the system at a BMC's URL."""
-        return cls(cache_dir() / "installed" / f"{hashlib.sha256(bmc_url.encode()).hexdigest()[:24]}.json", warn)
+    def of(cls, bmc_address: str, warn: Say) -> Self:
+        """Return the mark of the system at a BMC's address."""
+        return cls(cache_dir() / "installed" / f"{hashlib.sha256(bmc_address.encode()).hexdigest()[:24]}.json", warn)
 
     def is_of(self, machine: Identity, iso_sha256: str) -> bool:
         """See `Mark`."""
         try:
-            marked = _Marked.model_validate_json(self.path.read_bytes())
+            marked = _Marked.model_validate_json(read_file(self.path))
         except (OSError, ValueError):
             return False
         return marked.iso_sha256 == iso_sha256 and is_one_machine(marked.machine.identity, machine)

@@ -90,7 +90,7 @@ class Site:
     members: set[str] = field(default_factory=set)
     """Addresses of etcd's members."""
     marks: dict[str, FakeMark] = field(default_factory=lambda: defaultdict(FakeMark))
-    """What the provisioner remembers, by URL of the BMC."""
+    """What the provisioner remembers, by address of the BMC."""
     asked: list[str] = field(default_factory=list)
     """The hosts about which the API was asked."""
 
@@ -173,7 +173,7 @@ def replaced_below(site: Site) -> Iterator[None]:
         f"{composition}.image_server_of": lambda _: nullcontext(),
         f"{composition}.joining_of": lambda *_: SimpleNamespace(approved={}, is_node=lambda *_: False),
         f"{composition}.connect_problem": lambda *_, **__: "no machine has an address",
-        f"{composition}.MarkFile.of": lambda url, _: site.marks[url],
+        f"{composition}.MarkFile.of": lambda address, _: site.marks[address],
         f"{composition}.missing_of": lambda *_: site.missing,
     }
     patches = [mock.patch(place, new) for place, new in places.items()]

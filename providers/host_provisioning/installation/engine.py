@@ -215,6 +215,7 @@ class Installation:
         evidence, name = self.adapters.evidence, self.host.name
         if self.host.reinstall or (power is Power.ON and not (media and names_boot_iso(media, name))):
             return False
+        self._enter("media")
         yield from self._publish(steps)
         if evidence.mark.is_of(self._machine, self.adapters.media.digest(name)):
             self.iso_sha256 = self.adapters.media.digest(name)

@@ -194,18 +194,18 @@ def test_a_server_boots_first_from_its_card_on_the_provisioning_network() -> Non
         "provisioning",
         "br-managed",
     ]
-    assert domain.findtext("sysinfo/entry") == "52:54:00:50:00:0d eth0\n52:54:00:ca:bc:63 eno2\n"
+    assert domain.findtext("sysinfo/entry") == "52:54:00:50:00:0d enp1s0\n52:54:00:ca:bc:63 eno2\n"
 
 
 def test_dhcp_of_the_machine_network_serves_the_cards_that_are_on_it() -> None:
     lines = network._dnsmasq_conf(load_site("managed")).splitlines()
     assert [line for line in lines if line.startswith("dhcp-host=")] == [
         "dhcp-host=52:54:00:de:b0:bd,managed-bootstrap,10.50.0.20,infinite",
-        "dhcp-host=52:54:00:e9:d9:84,net-a,10.50.0.21,infinite",
-        "dhcp-host=52:54:00:95:ad:ef,net-b,10.50.0.22,infinite",
-        "dhcp-host=52:54:00:79:f1:f0,net-c,10.50.0.23,infinite",
+        "dhcp-host=52:54:00:47:a8:09,net-a,10.50.0.21,infinite",
+        "dhcp-host=52:54:00:17:62:6c,net-b,10.50.0.22,infinite",
+        "dhcp-host=52:54:00:d2:39:bb,net-c,10.50.0.23,infinite",
         "dhcp-host=52:54:00:ca:bc:63,ignore",
-        "dhcp-host=52:54:00:97:67:00,net-e,10.50.0.25,infinite",
+        "dhcp-host=52:54:00:af:9e:fe,net-e,10.50.0.25,infinite",
     ]
 
 

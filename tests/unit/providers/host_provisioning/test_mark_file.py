@@ -20,8 +20,8 @@ def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return []
 
 
-def mark(lines: list[str], url: str = "https://bmc/redfish/v1/Systems/1") -> MarkFile:
-    return MarkFile.of(url, lines.append)
+def mark(lines: list[str], address: str = "redfish-virtualmedia://bmc/redfish/v1/Systems/1") -> MarkFile:
+    return MarkFile.of(address, lines.append)
 
 
 def test_a_mark_outlives_its_run_and_is_of_one_machine_and_one_boot_iso(lines: list[str]) -> None:
@@ -30,7 +30,7 @@ def test_a_mark_outlives_its_run_and_is_of_one_machine_and_one_boot_iso(lines: l
     assert mark(lines).is_of(Identity("", MACHINE.serial), ISO), "some firmware reports a UUID only later"
     assert not mark(lines).is_of(OTHER, ISO)
     assert not mark(lines).is_of(MACHINE, OTHER_ISO)
-    assert not mark(lines, "https://bmc/redfish/v1/Systems/2").is_of(MACHINE, ISO)
+    assert not mark(lines, "redfish-virtualmedia://bmc/redfish/v1/Systems/2").is_of(MACHINE, ISO)
     assert not mark(lines).is_of(Identity("", ""), ISO)
 
 
