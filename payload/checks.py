@@ -55,20 +55,15 @@ class Expected:
     """The release image, by digest, whose images this program's services run. Empty: no release."""
     platform: ClusterPlatform = ClusterPlatform.NONE
     api_vips: tuple[str, ...] = ()
+    """As ingress_vips, only a payload of platform baremetal has them."""
     ingress_vips: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, intent: "Intent", values: Mapping[str, str], paths: Collection[str]) -> Self:
         """Return what an intent expects."""
-        return cls(
-            intent.domain,
-            values,
-            paths,
-            intent.images.release,
-            intent.platform,
-            tuple(map(str, intent.api.addresses)),
-            tuple(map(str, intent.ingress.addresses)),
-        )
+        vips = (intent.api, intent.ingress) if intent.platform is ClusterPlatform.BAREMETAL else ()
+        addresses = (tuple(map(str, vip.addresses)) for vip in vips)
+        return cls(intent.domain, values, paths, intent.images.release, intent.platform, *addresses)
 
     @property
     def address(self) -> str:
