@@ -148,17 +148,7 @@ def uses() -> tuple[Use, ...]:
     return tuple(dict.fromkeys(found))
 
 
-LEFT = {"-----BEGIN ([^\\n]*)-----": "the square of the blocks in the operator's own bundle"}
-"""By a part of the pattern: what is not linear yet, and why it is left."""
-
-
-def _is_left(use: Use) -> bool:
-    return any(part in use.pattern for part in LEFT)
-
-
-@pytest.mark.parametrize(
-    "use", [use for use in uses() if not _is_left(use)], ids=lambda use: f"{use.where}-{use.method}"
-)
+@pytest.mark.parametrize("use", uses(), ids=lambda use: f"{use.where}-{use.method}")
 def test_a_pattern_is_linear(use: Use) -> None:
     assert [*slow_texts(re.compile(use.pattern, use.flags), use.method)] == []
 
@@ -173,12 +163,6 @@ def test_a_pattern_is_linear(use: Use) -> None:
 )
 def test_a_pattern_that_is_not_is_found(pattern: str, method: str) -> None:
     assert not is_linear(re.compile(pattern), method)
-
-
-def test_what_is_left_is_still_not_linear() -> None:
-    left = [use for use in uses() if _is_left(use)]
-    assert len(left) == len(LEFT)
-    assert not any(is_linear(re.compile(use.pattern, use.flags), use.method) for use in left)
 
 
 def test_all_patterns_are_found() -> None:

@@ -30,7 +30,10 @@ FIPS_KEYS = ("ssh-rsa", "ecdsa-sha2-nistp256", "ecdsa-sha2-nistp384", "ecdsa-sha
 # Options before a key in authorized_keys, without blanks outside of double quotes.
 _SSH_OPTIONS = re.compile(r'(?:[^\s"]|"(?:\\.|[^"\\])*")+[ \t]+')
 
-_PEM = re.compile(r"^-----BEGIN ([^\n]*)-----\s*\n(.*?)^-----END \1-----[ \t\r]*$", re.MULTILINE | re.DOTALL)
+_PEM = re.compile(
+    r"^-----BEGIN ([^\n]*)-----[ \t\r]*\n((?:(?!-----(?:BEGIN|END) )[^\n]*\n)*+)-----END \1-----[ \t\r]*$",
+    re.MULTILINE,
+)
 NO_PULL_SECRET = Fault("pullSecret", "missing", f"write {FORM}; or give it to the stack: `{SET}`")
 """The only fault of a pull secret that the stack's option cures."""
 BUNDLE_POLICIES = ("Proxyonly", "Always")
