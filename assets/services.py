@@ -9,6 +9,10 @@ from cluster.values.platform import ClusterPlatform
 from cluster.values.role import BOOTSTRAP, MachineRole
 
 CONTINUED = " \\\n    "
+_OF_THE_FILE = ("NET_BIND_SERVICE",)
+"""What haproxy's file has in the release's image (openshift/origin, images/router/haproxy/Dockerfile: setcap).
+
+A container without it could not start that file."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,10 @@ class Service:
     program: str
     """Path of the program in a machine's own image."""
     arguments: tuple[str, ...]
+    capabilities: tuple[str, ...]
+    """All that its container has of root's powers."""
     container: tuple[str, ...]
-    """Options of podman: capabilities, limits and volumes."""
+    """Further options of podman: limits and volumes."""
 
     @property
     def variable(self) -> str:
@@ -39,8 +45,9 @@ KEEPALIVED = Service(
     "keepalived-ipfailover",
     "/usr/sbin/keepalived",
     ("--dont-fork", "--log-console", "--vrrp", f"--use-file={contract.KEEPALIVED_CONF}"),
+    # Without KILL, SETUID and SETGID it runs no check script (2.2.7); SYS_CHROOT is for crictl, see below.
+    ("NET_ADMIN", "NET_RAW", "SYS_CHROOT", "KILL", "SETUID", "SETGID"),
     (
-        "--cap-add=NET_ADMIN,NET_RAW,SYS_CHROOT",
         f"--volume={contract.RUN}:{contract.RUN}",
         f"--volume={contract.STATE}:{contract.STATE}:ro",
         f"--volume={contract.BIN}:{contract.BIN}:ro",
@@ -53,6 +60,7 @@ HAPROXY = Service(
     "haproxy-router",
     "/usr/sbin/haproxy",
     ("-W", "-db", "-f", f"{contract.CONF}/haproxy.cfg"),
+    _OF_THE_FILE,
     (f"--volume={contract.CONF}:{contract.CONF}:ro", "--ulimit=nofile=100000:100000"),
 )
 COREDNS = Service(
@@ -61,6 +69,7 @@ COREDNS = Service(
     "coredns",
     "/usr/bin/coredns",
     ("-conf", f"{contract.CONF}/Corefile"),
+    ("NET_BIND_SERVICE",),
     (f"--volume={contract.CONF}:{contract.CONF}:ro", f"--volume={contract.RUN}:{contract.RUN}:ro"),
 )
 DNSMASQ = Service(
@@ -69,7 +78,8 @@ DNSMASQ = Service(
     "ironic",
     "/usr/sbin/dnsmasq",
     ("--keep-in-foreground", f"--conf-file={contract.CONF}/dnsmasq.conf"),
-    ("--cap-add=NET_ADMIN,NET_RAW,NET_BIND_SERVICE", f"--volume={contract.CONF}:{contract.CONF}:ro"),
+    ("NET_ADMIN", "NET_RAW", "NET_BIND_SERVICE", "SETUID", "SETGID"),
+    (f"--volume={contract.CONF}:{contract.CONF}:ro",),
 )
 PROXY = Service(
     "provisioning-proxy",
@@ -77,6 +87,7 @@ PROXY = Service(
     "haproxy-router",
     "/usr/sbin/haproxy",
     ("-W", "-db", "-f", f"{contract.CONF}/provisioning.cfg"),
+    _OF_THE_FILE,
     (f"--volume={contract.CONF}:{contract.CONF}:ro",),
 )
 
@@ -123,6 +134,8 @@ def command(plan: Intent, service: Service, role: MachineRole) -> str:
         f"--name=okd-{service.name}",
         f"--authfile={pull_secret(role)}",
         f"--entrypoint={service.image}",
+        "--cap-drop=all",
+        f"--cap-add={','.join(service.capabilities)}",
         *service.container,
     )
     # The unit's journal takes the logs. SELinux would keep a confined container from the machine's files.

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from assets.contract import CONF, UNITS
 from assets.file import RenderedFile
+from assets.services import HAPROXY, KEEPALIVED, Service
 from cluster.plan import Intent, Server
 from cluster.plan.model import BootstrapHost
 from cluster.values.address import IPV6, Address, Network
@@ -69,10 +70,14 @@ class Machine:
         """Return the output of a program so far."""
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
+    def start_service(self, service: Service, *command: str | Path) -> subprocess.Popen[bytes]:
+        """Start a program as its container runs it."""
+        return self.start(service.name, *confined(service), service.image, *command)
+
     def start_keepalived(self, vips: Sequence[Address]) -> subprocess.Popen[bytes]:
         """Start keepalived as its unit does."""
         self.run("/usr/local/bin/okd-keepalived.sh", "5", *map(str, vips))
-        return self.start("keepalived", "keepalived", "-n", "-l", "-P", "-f", "/run/okd-baremetal/keepalived.conf")
+        return self.start_service(KEEPALIVED, "-n", "-l", "-P", "-f", "/run/okd-baremetal/keepalived.conf")
 
     def stop_keepalived(self, keepalived: subprocess.Popen[bytes]) -> None:
         """Stop keepalived as its unit does, once it has written its process id, and wait for its end."""
@@ -111,7 +116,7 @@ class Machine:
         for rendered, here in (("maxconn 4", "maxconn "), ("proc.started) lt 12", "proc.started) lt 4")):
             assert rendered in config.read_text()
             config.write_text(config.read_text().replace(rendered, here))
-        self.start("haproxy", "haproxy", "-W", "-db", "-f", f"{folder}/haproxy.cfg")
+        self.start_service(HAPROXY, "-W", "-db", "-f", f"{folder}/haproxy.cfg")
         self.run("nft", "-f", f"{folder}/haproxy.nft")
 
     def start_api(self, certificate: str, answer_ms: int = 0) -> None:
@@ -145,6 +150,12 @@ class Machine:
 
     def _enter(self) -> list[str]:
         return ["nsenter", "-t", str(self.pid), "--net", "--mount", "--pid", "--uts"]
+
+
+def confined(service: Service) -> tuple[str, ...]:
+    """Return the words that start a program with the capabilities of its container, and no other."""
+    kept = ",".join(("-all", *(f"+{name.lower()}" for name in service.capabilities)))
+    return ("setpriv", f"--bounding-set={kept}", "--inh-caps=-all")
 
 
 @contextmanager

@@ -12,11 +12,12 @@ import pytest
 
 from assets.file import Files
 from assets.render import render
+from assets.services import DNSMASQ
 from testing import clusters
 from testing.checkout import ROOT
 from testing.dhcp_client import DNS, ROUTER, Answer
 from testing.namespaces import MORTAL, SBIN, in_own_network, ip, needs_root, neighbour, run_on_a_machine
-from testing.scene.machine import until
+from testing.scene.machine import confined, until
 
 pytestmark = needs_root
 
@@ -54,6 +55,7 @@ class Server:
         command = [
             *MORTAL,
             *self.inside,
+            *confined(DNSMASQ),
             "dnsmasq",
             "--keep-in-foreground",
             f"--conf-file={self.folder}/dnsmasq.conf",

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from assets.render import render_role, render_server
+from assets.services import PROXY
 from boot_media.iso import Iso
 from boot_media.media_server import MediaServer
 from boot_media.netboot import ROOTFS, LiveFiles
@@ -43,7 +44,7 @@ class Site:
 
     def start_proxy(self, name: str) -> None:
         """As its unit does."""
-        self.nodes[name].start("proxy", "haproxy", "-W", "-db", "-f", "/etc/okd-baremetal/provisioning.cfg")
+        self.nodes[name].start_service(PROXY, "-W", "-db", "-f", "/etc/okd-baremetal/provisioning.cfg")
 
     def until_held_by(self, name: str) -> float:
         """Wait until only this node holds the VIP; return the seconds."""
