@@ -37,7 +37,7 @@ def spent_s(mask: Callable[[str], object], part: str, length: int) -> float:
 
 def main() -> None:
     """Print for each mask the text that takes longest."""
-    table(f"Masks of {LENGTH:,} characters", "mask", "text", "CPU, s", "ratio to a quarter")
+    table(f"Masks of {LENGTH:,} characters", "mask", "text", "CPU, s", "ratio to a quarter", "load")
     for name, mask in MASKS.items():
         longest_s, part = max((spent_s(mask, part, LENGTH), part) for part in PARTS)
         row(name, f"`{part[:12]!r}`", longest_s, longest_s / spent_s(mask, part, LENGTH // 4))
