@@ -63,7 +63,7 @@ class BootstrapVmEngine:
         domain = self._own(vm)
         if domain and domain.build == vm.build:
             if not domain.running:
-                self._refuse_foreign_vip(vm, network)
+                self._refuse_foreign_vip(vm, network, has_run=True)
                 self.hypervisor.start(vm.name)
             self.report(Progress("running" if domain.running else "started again"))
             return
@@ -126,11 +126,11 @@ class BootstrapVmEngine:
                 raise HypervisorError(f"sha256 is {digest}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path
 
-    def _refuse_foreign_vip(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
+    def _refuse_foreign_vip(self, vm: BootstrapVmSpec, network: NetworkProbes, *, has_run: bool = False) -> None:
         if others := network.vip_macs() - {vm.mac}:
             what = f"already answered by {', '.join(few(others))}, wanted only the bootstrap VM {vm.mac}"
             fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
-            if node := network.answering_node():
+            if has_run and (node := network.answering_node()):
                 fix = f"if {node}, which answers, is of this cluster: go on to phase production, which needs no VM"
             raise HypervisorError(what, where=f"{vm.claim} {network.vip}", fix=fix)
 

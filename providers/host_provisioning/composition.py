@@ -148,8 +148,12 @@ def _missing_kubelet(target: Target) -> str | None:
     after the first boot has pivoted to the cluster's image and rebooted, and needs none of our files. It listens
     before anybody has approved its certificates.
     """
-    problem = connect_problem(target.address, KUBELET_PORT, timeout_s=PROBE_S)
+    problem = _kubelet_problem(target.address)
     return f"its kubelet does not listen ({problem})" if problem else None
+
+
+def _kubelet_problem(address: str) -> str | None:
+    return connect_problem(address, KUBELET_PORT, timeout_s=PROBE_S)
 
 
 def installations_of(
@@ -193,7 +197,7 @@ def _adapters(
         evidence=Evidence(
             mark=mark_of(spec, name),
             has_joined=lambda machine: joining is not None and joining.is_node(name, machine),
-            answers=lambda: connect_problem(address, KUBELET_PORT, timeout_s=PROBE_S) is None,
+            answers=lambda: _kubelet_problem(address) is None,
         ),
     )
 

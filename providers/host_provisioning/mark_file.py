@@ -1,17 +1,17 @@
 """The marks of installations that have ended, in files on the provisioner."""
 
 import hashlib
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from base.errors import ProvisioningError
 from base.files import PRIVATE_FOLDER, read_file, write_private
 from base.progress import Say
 from base.spec import Model
 from boot_media.tools import cache_dir
-from wires.bmc.client import Identity
-from wires.bmc.identity import MachineId, is_one_machine
+from providers.host_provisioning.installation.evidence import Ended
+from wires.bmc.identity import MachineId
 
 
 class _Marked(Model):
@@ -31,17 +31,18 @@ class MarkFile:
         """Return the mark of the system at a BMC's address."""
         return cls(cache_dir() / "installed" / f"{hashlib.sha256(bmc_address.encode()).hexdigest()[:24]}.json", warn)
 
-    def is_of(self, machine: Identity, iso_sha256: str) -> bool:
+    def read(self) -> Ended | None:
         """See `Mark`."""
         try:
             marked = _Marked.model_validate_json(read_file(self.path))
         except (OSError, ValueError):
-            return False
-        return marked.iso_sha256 == iso_sha256 and is_one_machine(marked.machine.identity, machine)
+            return None
+        return Ended(marked.machine.identity, marked.iso_sha256)
 
-    def set(self, machine: Identity, iso_sha256: str) -> None:
+    def set(self, ended: Ended) -> None:
         """See `Mark`. A disk that is full must not stop an installation."""
-        marked = _Marked(machine=MachineId(uuid=machine.uuid, serial=machine.serial), iso_sha256=iso_sha256)
+        machine = MachineId(uuid=ended.machine.uuid, serial=ended.machine.serial)
+        marked = _Marked(machine=machine, iso_sha256=ended.iso_sha256)
         try:
             self.path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             write_private(self.path, marked.model_dump_json())
@@ -49,6 +50,15 @@ class MarkFile:
             self.warn(f"{self.path}: cannot be written, so a run after a kill may install the server again: {error}")
 
     def remove(self) -> None:
-        """See `Mark`."""
-        with suppress(FileNotFoundError):
+        """See `Mark`.
+
+        Raises:
+            ProvisioningError: It stays, and the next run would boot the disk that it is about.
+        """
+        try:
             self.path.unlink()
+        except (FileNotFoundError, NotADirectoryError):
+            pass
+        except OSError as error:
+            what, fix = f"cannot be removed: {error.strerror}", "remove it, then run `pulumi up` again"
+            raise ProvisioningError(what, where=str(self.path), fix=fix) from None

@@ -2,24 +2,20 @@
 
 from dataclasses import dataclass
 
-from wires.bmc.client import Identity
-from wires.bmc.identity import is_one_machine
+from providers.host_provisioning.installation.evidence import Ended
 
 
 @dataclass
 class FakeMark:
     """Implements `Mark`."""
 
-    marked: tuple[Identity, str] | None = None
+    ended: Ended | None = None
 
-    def is_of(self, machine: Identity, iso_sha256: str) -> bool:
-        if self.marked is None:
-            return False
-        marked, digest = self.marked
-        return digest == iso_sha256 and is_one_machine(marked, machine)
+    def read(self) -> Ended | None:
+        return self.ended
 
-    def set(self, machine: Identity, iso_sha256: str) -> None:
-        self.marked = machine, iso_sha256
+    def set(self, ended: Ended) -> None:
+        self.ended = ended
 
     def remove(self) -> None:
-        self.marked = None
+        self.ended = None

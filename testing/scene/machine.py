@@ -25,6 +25,8 @@ from testing.namespaces import ISOLATED, MORTAL, SBIN, ip, until_it_forwards
 
 BRIDGE = "baremetal"
 DEADLINE_S = 120
+LO_FREE_S = 40
+"""Limit for the VIP to leave the bootstrap's lo after the release; its script removes it 15 s after the move."""
 POLL_S = 0.1  # one poll of four machines starts four processes
 API = Path(__file__).with_name("stand_in_api.py")
 RESOURCES = "resources"

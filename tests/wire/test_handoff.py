@@ -27,12 +27,10 @@ from testing.scene.fault import (
     filtered,
 )
 from testing.scene.handoff import handoff_of
-from testing.scene.machine import BRIDGE, until
+from testing.scene.machine import BRIDGE, LO_FREE_S, until
 
 pytestmark = needs_root
 STRANGER = "0a:00:00:00:00:01"
-LO_FREE_S = 40
-"""Limit for the VIP to leave the bootstrap's lo after the release; its script removes it 15 s after the move."""
 
 
 def moved(scene: Scene) -> VipHandoffOuts:

@@ -10,13 +10,11 @@ import pytest
 from cluster.values.address import IPV6, Address
 from testing.namespaces import in_own_network, needs_root
 from testing.scene.cluster import Cluster, cluster_of, connects_of_a_client
-from testing.scene.machine import Machine, until, vip_channel
+from testing.scene.machine import LO_FREE_S, Machine, until, vip_channel
 from wires.api.client import Attempts
 
 pytestmark = needs_root
 Measured = Callable[[str], None]
-LO_FREE_S = 40
-"""Limit for the VIP to leave the bootstrap's lo after the release; its script removes it 15 s after the move."""
 
 
 @pytest.mark.parametrize("name", ["rehearsal", "dual-stack", "multicast", "compact"])

@@ -32,7 +32,7 @@ from boot_media.disk import CHOSEN, FAILED, REFUSED
 from boot_media.iso import names_boot_iso
 from providers.consent import naming
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
-from providers.host_provisioning.installation.evidence import Evidence
+from providers.host_provisioning.installation.evidence import Ended, Evidence
 from providers.host_provisioning.installation.iso_fault import IsoFault
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
 from wires.bmc.boot_mode import BootMode, SecureBootProof
@@ -217,8 +217,9 @@ class Installation:
             return False
         self._enter("media")
         yield from self._publish(steps)
-        if evidence.mark.is_of(self._machine, self.adapters.media.digest(name)):
-            self.iso_sha256 = self.adapters.media.digest(name)
+        digest = self.adapters.media.digest(name)
+        if evidence.is_marked(self._machine, digest):
+            self.iso_sha256 = digest
             return True
         return evidence.shows_system(self._machine, power)
 
@@ -365,7 +366,7 @@ class Installation:
 
     def _boot_from_disk(self, steps: Steps) -> Waits:
         if self.iso_sha256:
-            self.adapters.evidence.mark.set(self._machine, self.iso_sha256)
+            self.adapters.evidence.mark.set(Ended(self._machine, self.iso_sha256))
         self._enter("withdrawing the boot ISO")
         yield from self.adapters.boot_procedure.disarm(steps)
         # Hdd, Once leaves the permanent boot order to the operator. It matters where a BMC keeps Cd, Once after the

@@ -9,17 +9,26 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from wires.bmc.client import Identity, Power
+from wires.bmc.identity import is_one_machine
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An installation that has ended: the machine boots from its disk from now on."""
+
+    machine: Identity
+    iso_sha256: str
 
 
 class Mark(Protocol):
     """The mark of the last installation behind one BMC, which outlives its run."""
 
-    def is_of(self, machine: Identity, iso_sha256: str) -> bool:
-        """Return whether it is that of this machine, from this boot ISO."""
+    def read(self) -> Ended | None:
+        """Return the installation that is marked, if one is."""
         ...
 
-    def set(self, machine: Identity, iso_sha256: str) -> None:
-        """Mark that the installation of a machine has ended, and that it boots from its disk from now on."""
+    def set(self, ended: Ended) -> None:
+        """Mark an installation."""
         ...
 
     def remove(self) -> None:
@@ -39,6 +48,11 @@ class Evidence:
     mark: Mark
     has_joined: Callable[[Identity], bool]
     answers: Callable[[], bool]
+
+    def is_marked(self, machine: Identity, iso_sha256: str) -> bool:
+        """Return whether the mark is that of this machine, from this boot ISO."""
+        ended = self.mark.read()
+        return ended is not None and ended.iso_sha256 == iso_sha256 and is_one_machine(ended.machine, machine)
 
     def shows_system(self, machine: Identity, power: Power) -> bool:
         """Return whether the host's system is on its disk. A server that is off is not the one that answers."""

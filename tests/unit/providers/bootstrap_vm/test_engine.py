@@ -127,6 +127,11 @@ def test_a_vm_that_went_off_after_a_node_took_the_vip_is_needed_no_more() -> Non
     )
 
 
+def test_a_vm_that_never_ran_is_not_said_to_be_needed_no_more() -> None:
+    """The node may be another cluster's, which phase production would take over."""
+    assert "go on to phase production" not in Rig(frozenset({STRANGER}), node="192.0.2.21").refuses()
+
+
 def test_a_running_vm_is_adopted_whichever_machine_holds_the_vip() -> None:
     assert Rig(frozenset({STRANGER}), node="192.0.2.21").has().ensure() == []
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from base.errors import ProvisioningError
+from providers.host_provisioning.installation.evidence import Ended, Evidence
 from providers.host_provisioning.mark_file import MarkFile
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
@@ -20,33 +22,49 @@ def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return []
 
 
+def is_marked(mark: MarkFile, machine: Identity, iso_sha256: str) -> bool:
+    return Evidence(mark, lambda _: False, lambda: False).is_marked(machine, iso_sha256)
+
+
 def mark(lines: list[str], address: str = "redfish-virtualmedia://bmc/redfish/v1/Systems/1") -> MarkFile:
     return MarkFile.of(address, lines.append)
 
 
 def test_a_mark_outlives_its_run_and_is_of_one_machine_and_one_boot_iso(lines: list[str]) -> None:
-    mark(lines).set(MACHINE, ISO)
-    assert mark(lines).is_of(MACHINE, ISO)
-    assert mark(lines).is_of(Identity("", MACHINE.serial), ISO), "some firmware reports a UUID only later"
-    assert not mark(lines).is_of(OTHER, ISO)
-    assert not mark(lines).is_of(MACHINE, OTHER_ISO)
-    assert not mark(lines, "redfish-virtualmedia://bmc/redfish/v1/Systems/2").is_of(MACHINE, ISO)
-    assert not mark(lines).is_of(Identity("", ""), ISO)
+    mark(lines).set(Ended(MACHINE, ISO))
+    assert is_marked(mark(lines), MACHINE, ISO)
+    assert is_marked(mark(lines), Identity("", MACHINE.serial), ISO), "some firmware reports a UUID only later"
+    assert not is_marked(mark(lines), OTHER, ISO)
+    assert not is_marked(mark(lines), MACHINE, OTHER_ISO)
+    assert not is_marked(mark(lines, "redfish-virtualmedia://bmc/redfish/v1/Systems/2"), MACHINE, ISO)
+    assert not is_marked(mark(lines), Identity("", ""), ISO)
 
 
 def test_a_mark_that_is_removed_or_damaged_is_none(lines: list[str]) -> None:
-    mark(lines).set(MACHINE, ISO)
+    mark(lines).set(Ended(MACHINE, ISO))
     mark(lines).remove()
-    assert not mark(lines).is_of(MACHINE, ISO)
+    assert not is_marked(mark(lines), MACHINE, ISO)
     mark(lines).remove()
-    mark(lines).set(MACHINE, ISO)
+    mark(lines).set(Ended(MACHINE, ISO))
     mark(lines).path.write_text('{"machine": {')
-    assert not mark(lines).is_of(MACHINE, ISO)
+    assert not is_marked(mark(lines), MACHINE, ISO)
 
 
 def test_a_mark_that_cannot_be_written_is_a_warning(tmp_path: Path, lines: list[str]) -> None:
     (tmp_path / "okd-baremetal").write_text("a file where the folder should be")
-    mark(lines).set(MACHINE, ISO)
+    mark(lines).set(Ended(MACHINE, ISO))
     assert [line.partition(": ")[2].partition(":")[0] for line in lines] == [
         "cannot be written, so a run after a kill may install the server again"
     ]
+
+
+def test_a_mark_that_cannot_be_removed_is_an_error(tmp_path: Path, lines: list[str]) -> None:
+    """Without a folder there is no mark; one that stays would have the next run boot the old disk."""
+    (tmp_path / "okd-baremetal").write_text("a file where the folder should be")
+    mark(lines).remove()
+    (tmp_path / "okd-baremetal").unlink()
+    mark(lines).path.mkdir(parents=True)
+    with pytest.raises(
+        ProvisioningError, match=r"\.json: cannot be removed: .* Fix: remove it, then run `pulumi up`"
+    ):
+        mark(lines).remove()

@@ -20,6 +20,7 @@ from providers.host_provisioning import provision
 from providers.host_provisioning.composition import mark_of
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.engine import Installation, Target
+from providers.host_provisioning.installation.evidence import Ended
 from providers.host_provisioning.provider import HostProvisioningProvider
 from testing import payloads
 from testing.certificate_requests import FakeCluster, client_request
@@ -450,10 +451,10 @@ class TestMarks:
     @pytest.fixture
     def marks(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[], list[str]]:
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-        role, machine = spec(), Identity("c0ffee00-0000-4000-8000-000000000001", "SN-1")
+        role, ended = spec(), Ended(Identity("c0ffee00-0000-4000-8000-000000000001", "SN-1"), "cd")
         for name in role.hosts:
-            mark_of(role, name).set(machine, "cd")
-        return lambda: [name for name in role.hosts if mark_of(role, name).is_of(machine, "cd")]
+            mark_of(role, name).set(ended)
+        return lambda: [name for name in role.hosts if mark_of(role, name).read() == ended]
 
     def test_destroy_forgets_all(self, marks: Callable[[], list[str]]) -> None:
         assert marks() == ["w0", "w1"]

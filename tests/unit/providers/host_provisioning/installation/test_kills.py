@@ -5,6 +5,7 @@ from itertools import islice
 import pytest
 
 from base.errors import BmcTimeoutError, BmcTransientError
+from providers.host_provisioning.installation.evidence import Ended
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from tests.unit.providers.host_provisioning.installation.rig import FROM_DISK, INSERTED, NAME, Rig
@@ -24,7 +25,7 @@ def test_after_a_kill_between_any_two_steps_the_next_run_converges(sticky: bool,
         for seconds in islice(killed, steps):
             rig.clock.sleep(seconds)
         killed.close()
-        on_disk, is_done = rig.bmc.booted_from == "disk", rig.mark.marked is not None
+        on_disk, is_done = rig.bmc.booted_from == "disk", rig.mark.ended is not None
         before = list(rig.bmc.writes)
         rig.run()
         assert rig.is_installed(), steps
@@ -150,11 +151,12 @@ def test_the_mark_of_another_boot_iso_or_machine_does_not_count() -> None:
         with pytest.raises(KeyboardInterrupt):
             rig.run()
         rig.bmc.lost = lambda _: None
-        assert rig.mark.marked
+        assert rig.mark.ended
         if change == "iso":
             rig.media.revision = "cd" * 32
         else:
-            rig.mark.marked = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2"), rig.media.revision
+            other = Identity("c0ffee00-0000-4000-8000-000000000002", "SN-2")
+            rig.mark.ended = Ended(other, rig.media.revision)
         rig.run()
         assert (rig.is_installed(), rig.bmc.installs) == (True, 2), change
 

@@ -43,12 +43,14 @@ def test_d1_an_interrupted_installation_is_recognized_by_such_an_image(tmp_path:
     with server(tmp_path, "gigabyte") as it:
         it.take_over()
         it.install()
+        it.mark.remove()
+        it.fleet.change(0, running=False)
         iso = it.media.publish(NAME)
         shown = {"Image": f"//{iso[7:]}/{NAME}.iso", "Inserted": True, "ConnectedVia": "URI"}
         it.fleet.fault(Fault("GET.*/CD1$", "says", says=shown, times=1))
         it.install()
         assert it.is_installed()
-        assert it.fleet.figures().resets == {"ForceOff": 1, "On": 2}, "its system answers, so it is not wiped"
+        assert it.fleet.figures().resets == {"ForceOff": 2, "On": 4}
 
 
 def test_d5_a_refused_iso_has_the_bmcs_words_without_the_secret_path(tmp_path: Path) -> None:
