@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from assets.contract import ALIVE_PORT, API_PORT, CONFIG_PORT
 from base.errors import HandoffUnsafeError
 from base.shown import MOST, few
-from cluster.values.balancer import Balancer
 from payload.reading import payload_folder
 from providers.vip_handoff.model import ClusterProbe, Signal, VipHandoffSpec
 from wires.segment.vip_holder import AnsweringMacs, vip_holder
@@ -25,12 +24,12 @@ class Checks:
     probe: ClusterProbe
     signal: Signal | None
     """None if there is no kubeconfig."""
-    note: Callable[[str], None]
-    """Called with the holder of the VIPs after each probe of them."""
+    note: Callable[[str, AnsweringMacs], None]
+    """Called with the holder of the VIPs, and the MACs that answer each, after each probe of them."""
 
     def vips_served(self) -> str | None:
         """One known machine answers the VIPs, with API and config server behind them."""
-        answering, holder = self.census()
+        answering, holder = self._census()
         if holder is None:
             return self._answered_by(answering)
         if problem := self._problem():
@@ -54,12 +53,12 @@ class Checks:
         silent = [f"{name} ({at})" for name, at in nodes if not self.probe.accepts(at, ALIVE_PORT)]
         if len(nodes) - len(silent) < self.spec.min_ready:
             return f"haproxy of {' and '.join(silent)} does not answer on {ALIVE_PORT}"
-        answering, holder = self.census()
+        answering, holder = self._census()
         return None if holder or self._node_among(answering) else self._answered_by(answering)
 
     def node_answers(self) -> str | None:
         """One control-plane node answers the VIPs, alone or beside the bootstrap."""
-        answering, _ = self.census()
+        answering, _ = self._census()
         return None if self._node_among(answering) else self._answered_by(answering)
 
     def control_plane_holds(self) -> str | None:
@@ -68,7 +67,7 @@ class Checks:
 
     def control_plane_serves(self) -> str | None:
         """One control-plane node answers the VIPs, and the API is ready through them."""
-        answering, holder = self.census()
+        answering, holder = self._census()
         if holder not in self.spec.nodes:
             return self._answered_by(answering)
         problem = self._problem()
@@ -84,8 +83,7 @@ class Checks:
 
     def balancer_leads(self) -> str | None:
         """API and config server answer through the balancer."""
-        behind = self._behind()
-        self.note(behind)
+        behind = self._noted_behind()
         missing = self._not_through()
         if missing and behind == self.spec.bootstrap_name:
             return f"{missing}; {behind} ({self.spec.bootstrap_address}) itself is ready"
@@ -105,7 +103,7 @@ class Checks:
 
     def bootstrap_not_needed(self) -> str | None:
         """API and config server answer through the balancer, and the bootstrap accepts no connection for either."""
-        self.note(self._behind())
+        self._noted_behind()
         name, at = self.spec.bootstrap_name, self.spec.bootstrap_address
         if ports := [port for port in (API_PORT, CONFIG_PORT) if self.probe.accepts(at, port)]:
             numbers = " and ".join(map(str, ports))
@@ -117,18 +115,11 @@ class Checks:
         """As in *soak*; with a kubeconfig in the payload, OKD also reports that its bootstrap is complete."""
         return self.bootstrap_not_needed() or self._incomplete()
 
-    def census(self) -> tuple[AnsweringMacs, str | None]:
-        """Return the MACs that answer each VIP, and the one machine of the cluster that answers all, or None.
-
-        With a balancer of the site, no MACs, and who serves behind it.
-        """
-        if self.spec.balancer is Balancer.SITE:
-            behind = self._behind()
-            # The state before has proven that somebody serves; that one answer since was slow says nothing.
-            return (), CONTROL_PLANE if behind == NOBODY else behind
+    def _census(self) -> tuple[AnsweringMacs, str | None]:
+        """Return the MACs that answer each VIP, and the one machine of the cluster that answers all, or None."""
         answering = self.probe.vip_macs()
         holder = self._holder(answering)
-        self.note(holder or (NO_ONE_MACHINE if any(answering) else NOBODY))
+        self.note(holder or (NO_ONE_MACHINE if any(answering) else NOBODY), answering)
         return answering, holder
 
     def _unready(self) -> str | None:
@@ -150,6 +141,11 @@ class Checks:
             return self.spec.bootstrap_name
         return NOBODY if self.probe.problem(self.spec.vips[0]) else CONTROL_PLANE
 
+    def _noted_behind(self) -> str:
+        behind = self._behind()
+        self.note(behind, ())
+        return behind
+
     def _not_through(self) -> str | None:
         """Return what does not answer through the balancer."""
         for vip in self.spec.vips:
@@ -168,7 +164,7 @@ class Checks:
         return vip_holder(nodes, self.spec.nodes, self.probe.macs_of)
 
     def _held_by(self, wanted: Collection[str]) -> str | None:
-        answering, holder = self.census()
+        answering, holder = self._census()
         return None if holder in wanted else self._answered_by(answering)
 
     def _problem(self) -> str | None:

@@ -10,11 +10,10 @@ from typing import Any
 from base.clock import Clock, Wait
 from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
 from base.progress import Progress, Report, with_time_left
-from base.shown import MOST
 from cluster.installed import CERTIFICATES, NODES, PLATFORM, fixed
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
-from providers.vip_handoff.checks import Checks
+from providers.vip_handoff.checks import CONTROL_PLANE, NOBODY, Checks
 from providers.vip_handoff.model import (
     HOLDING,
     BootstrapGuest,
@@ -25,6 +24,7 @@ from providers.vip_handoff.model import (
     VipHandoffSpec,
 )
 from providers.vip_handoff.states import ENDS, TABLES, State, Transition, was_released
+from wires.segment.vip_holder import AnsweringMacs
 
 HEARTBEAT_S = 5.0
 NOT_ASKED = "not asked: no kubeconfig"
@@ -73,6 +73,7 @@ class HandoffEngine:
     """States so far, each with the second at which it began."""
     holders: list[dict[str, Any]] = field(default_factory=list)
     """Holders of the VIPs so far, each with the second at which it was first seen."""
+    _answering: AnsweringMacs = ()
     _faults: list[OkdBaremetalError] = field(default_factory=list)
     _started: float = 0.0
 
@@ -172,7 +173,8 @@ class HandoffEngine:
     def _checks(self) -> Checks:
         return Checks(self.spec, self.probe, self.signal, self._note)
 
-    def _note(self, holder: str) -> None:
+    def _note(self, holder: str, answering: AnsweringMacs) -> None:
+        self._answering = answering
         if not self.holders or self.holders[-1]["holder"] != holder:
             self.holders.append({"holder": holder, "at_s": self._at_s()})
 
@@ -194,12 +196,14 @@ class HandoffEngine:
         return error
 
     def _result(self, client: MeasuringClient | None) -> VipHandoffOuts:
-        answering, holder = self._checks().census()
-        macs = sorted(frozenset[str]().union(*answering))
+        # As the last check saw them: one more request might go unanswered, and would prove nothing.
+        holder = self.holders[-1]["holder"]
+        macs = sorted(frozenset[str]().union(*self._answering))
         return VipHandoffOuts(
-            holder=holder,
-            mac=macs[0] if holder and macs else None,
-            macs=macs[:MOST],
+            # With a balancer of the site, it serves even if the probe of who is behind it was slow.
+            holder=CONTROL_PLANE if holder == NOBODY else holder,
+            mac=macs[0] if macs else None,
+            macs=macs,
             completion=self._completion(),
             timeline=self.timeline,
             holders=self.holders,

@@ -30,6 +30,14 @@ def test_the_vip_moves_and_soaks_and_then_the_vm_is_ended_once() -> None:
     assert outs.timeline == rig.engine.timeline
 
 
+def test_a_request_that_nobody_answers_after_the_proof_leaves_the_outputs_as_proven() -> None:
+    let_go_s = SPEC.stable_s + 4 + SPEC.soak_s
+    rig = Rig(macs=[(0, HELD), (let_go_s + 0.1, frozenset())])
+    outs = rig.move()
+    assert rig.lan.stopped_at == [let_go_s]
+    assert (outs.holder, outs.macs) == ("master-1", [MACS[SECOND]])
+
+
 def test_the_client_measures_from_before_the_release_until_after_the_soak() -> None:
     rig = Rig()
     rig.move()
