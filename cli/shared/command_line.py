@@ -9,6 +9,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from base.errors import Fault, OkdBaremetalError, one_line, unexpected
+from cli.shared.interrupts import signals_first
 
 PROGRAM = Path(__file__).resolve().parents[2]
 """The folder of this program."""
@@ -35,13 +36,14 @@ def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
         The exit code.
     """
     try:
-        options = parser.parse_args(arguments)
-        if "run" not in options:
-            parser.print_help()
-            return EXIT_INVALID
-        code = int(options.run(options))
-        sys.stdout.flush()
-        return code
+        with signals_first():
+            options = parser.parse_args(arguments)
+            if "run" not in options:
+                parser.print_help()
+                return EXIT_INVALID
+            code = int(options.run(options))
+            sys.stdout.flush()
+            return code
     except OkdBaremetalError as error:
         print(error, file=sys.stderr)
         return EXIT_INVALID

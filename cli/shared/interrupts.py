@@ -82,6 +82,16 @@ def _unraisable(ignored: "sys.UnraisableHookArgs") -> None:
 
 
 @contextmanager
+def signals_first() -> Iterator[None]:
+    """Raise for a signal in place of the error that it became: some imports convert the exception of a handler."""
+    try:
+        yield
+    except Exception:
+        _INTERRUPTS.let()
+        raise
+
+
+@contextmanager
 def threads(most: int) -> Iterator[ThreadPoolExecutor]:
     """Yield at most so many threads. Nobody waits for them if a signal of `unwinding` comes."""
     pool = ThreadPoolExecutor(most)

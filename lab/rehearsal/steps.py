@@ -44,7 +44,7 @@ EXPECTED_PREVIEW = {
 }
 """By stack: the changes to its resources in phase production."""
 BOOTED_BY = " s: booted by "
-PROOFS = {Balancer.CLUSTER: Proofs, Balancer.SITE: BalancerProofs}
+PROOFS = {Balancer.CLUSTER: Proofs, Balancer.OPERATOR: Proofs, Balancer.SITE: BalancerProofs}
 """By balancer: the proofs of which machine serves."""
 TEMPLATES_OF_ALL_ROLES = {
     ClusterPlatform.NONE: "common/okd-coredns.sh.j2",

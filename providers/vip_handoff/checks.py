@@ -83,8 +83,8 @@ class Checks:
 
     def balancer_leads(self) -> str | None:
         """API and config server answer through the balancer."""
-        behind = self._noted_behind()
         missing = self._not_through()
+        behind = self._noted_behind()
         if missing and behind == self.spec.bootstrap_name:
             return f"{missing}; {behind} ({self.spec.bootstrap_address}) itself is ready"
         return missing
@@ -103,12 +103,12 @@ class Checks:
 
     def bootstrap_not_needed(self) -> str | None:
         """API and config server answer through the balancer, and the bootstrap accepts no connection for either."""
+        missing = self._not_through()
         self._noted_behind()
         name, at = self.spec.bootstrap_name, self.spec.bootstrap_address
         if ports := [port for port in (API_PORT, CONFIG_PORT) if self.probe.accepts(at, port)]:
             numbers = " and ".join(map(str, ports))
             return f"{name} ({at}) still accepts connections on {numbers}, so the balancer may lead to it"
-        missing = self._not_through()
         return f"{missing}; {name} no longer serves: does the balancer still lead to it?" if missing else None
 
     def bootstrap_not_needed_and_complete(self) -> str | None:

@@ -51,7 +51,7 @@ class LiveHandoff:
     sent: list[str] = field(default_factory=list)
     """Words on the channel."""
     when: dict[str, Callable[[], object]] = field(default_factory=dict)
-    """Called once, when a line of progress begins with the key."""
+    """Called once, when a line of progress, or `sent` and a word on the channel, begins with the key."""
     time_is_up_at: tuple[str, ...] = ()
     """Once a line of progress has all of these, the clock skips the deadline, so that no test waits for it."""
     soak_s: float = SOAK_S
@@ -64,9 +64,11 @@ class LiveHandoff:
         """See `BootstrapGuest`."""
         self.sent.append(word)
         try:
-            return self.channel(word)
+            answer = self.channel(word)
         except TimeoutError as error:
             raise HypervisorError(str(error)) from error
+        self._reach(f"sent {word}")
+        return answer
 
     def stop(self) -> None:
         """See `BootstrapGuest`."""
@@ -120,10 +122,13 @@ class LiveHandoff:
 
     def _report(self, progress: Progress) -> None:
         line = str(progress)
-        for begin in [begin for begin in self.when if line.startswith(begin)]:
-            self.when.pop(begin)()
+        self._reach(line)
         if self.time_is_up_at and all(word in line for word in self.time_is_up_at):
             self.clock.skipped_s += DEADLINE_S
+
+    def _reach(self, line: str) -> None:
+        for begin in [begin for begin in self.when if line.startswith(begin)]:
+            self.when.pop(begin)()
 
 
 @contextmanager

@@ -249,7 +249,7 @@ def killed_at_ask(scene: Scene) -> None:
 
 
 def killed_in_release(scene: Scene) -> None:
-    killed(scene, "release: ", "released vip=(yes|no) api=yes")
+    killed(scene, "sent release", "released vip=(yes|no) api=yes")
 
 
 def killed_in_soak(scene: Scene) -> None:

@@ -70,8 +70,27 @@ with unwinding(), threads(1) as pool:
     print("alive")
 """
 
+IMPORT = """\
+import argparse, os, signal
+from cli.shared.command_line import run
+from cli.shared.interrupts import unwinding
 
-@pytest.mark.parametrize("script", [CALLBACK, THREADS], ids=["in-a-callback", "beside-a-thread"])
+def imports(_):
+    try:
+        os.kill(os.getpid(), signal.SIGINT)
+    except BaseException:
+        raise TypeError("as an import of ssl on Python 3.11, 2026-11") from None
+
+parser = argparse.ArgumentParser()
+parser.set_defaults(run=imports)
+with unwinding():
+    run(parser, [])
+"""
+
+
+@pytest.mark.parametrize(
+    "script", [CALLBACK, THREADS, IMPORT], ids=["in-a-callback", "beside-a-thread", "turned-into-an-error"]
+)
 def test_an_interrupt_ends_the_process(script: str) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, timeout=30, check=False

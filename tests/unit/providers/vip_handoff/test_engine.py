@@ -30,7 +30,7 @@ def test_the_vip_moves_and_soaks_and_then_the_vm_is_ended_once() -> None:
     assert outs.timeline == rig.engine.timeline
 
 
-def test_a_request_that_nobody_answers_after_the_proof_leaves_the_outputs_as_proven() -> None:
+def test_a_request_without_answer_after_the_proof_changes_no_output() -> None:
     let_go_s = SPEC.stable_s + 4 + SPEC.soak_s
     rig = Rig(macs=[(0, HELD), (let_go_s + 0.1, frozenset())])
     outs = rig.move()
