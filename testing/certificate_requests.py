@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
 
-from wires.api.resources import R
+from wires.api.resources import ChangedError, R
 
 CLIENT, SERVING = "kubernetes.io/kube-apiserver-client-kubelet", "kubernetes.io/kubelet-serving"
 BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
@@ -149,7 +149,7 @@ class FakeCluster:
         (request,) = (own for own in self.requests if path == f"{REQUESTS}/{own['metadata']['name']}/approval")
         read = {key: request["metadata"][key] for key in ("uid", "resourceVersion")}
         if change["metadata"] != read:
-            raise ConnectionError("status 409")
+            raise ChangedError("status 409")
         request["status"] = change["status"]
 
     @property

@@ -32,6 +32,7 @@ from testing.fakes.kube_api import kube_api
 from testing.kubeconfigs import write_kubeconfig
 from wires.api.https import pool_at
 from wires.api.kubernetes import KubeApi
+from wires.api.resources import ChangedError
 
 LOCAL, HOST, OWN = "127.0.0.1", "worker-0", "192.0.2.31"
 
@@ -184,16 +185,19 @@ def test_a_request_that_is_not_the_servers_own_stays_pending(
 
 
 @pytest.mark.parametrize(
-    ("read", "status"), [({"uid": "another"}, 422), ({"resourceVersion": "1"}, 409)], ids=["another", "changed"]
+    ("read", "status", "error"),
+    [({"uid": "another"}, 422, ConnectionError), ({"resourceVersion": "1"}, 409, ChangedError)],
+    ids=["another", "changed"],
 )
 def test_a_request_that_changed_after_it_was_checked_is_not_approved(
-    site: Site, read: dict[str, str], status: int
+    site: Site, read: dict[str, str], status: int, error: type[OSError]
 ) -> None:
     site.send(client_request(HOST), ACCOUNTS)
     approval = {"type": "Approved", "status": "True", "reason": "x", "message": "x"}
     change = {"metadata": read, "status": {"conditions": [approval]}}
-    with pytest.raises(OSError, match=f"status {status}"):
+    with pytest.raises(OSError, match=f"status {status}") as caught:
         site.api.patch(site.address, f"{REQUESTS}/csr-client/approval", change)
+    assert type(caught.value) is error
     assert site.conditions("csr-client") == []
 
 

@@ -13,7 +13,7 @@ from base.memory import in_memory, path_of
 from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
 from wires.api.https import get, pool_at, send
-from wires.api.resources import R
+from wires.api.resources import ChangedError, R
 from wires.api.writes import to_api
 
 TIMEOUT_S = 3
@@ -62,10 +62,13 @@ class KubeApi:
         """Merge a change into one resource, on a new connection. See `KubernetesWriter`.
 
         Raises:
+            ChangedError: See there.
             OSError: The connection or TLS failed, no answer came in time, or the API refused.
         """
         make(to_api(self.server_name, path))
         pool = pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S)
         status, _ = send(pool, "PATCH", path, ANSWER_S, json.dumps(change).encode(), MERGE)
+        if status == HTTPStatus.CONFLICT:
+            raise ChangedError(f"status {status}")
         if status != HTTPStatus.OK:
             raise ConnectionError(f"status {status}")

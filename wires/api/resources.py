@@ -62,6 +62,10 @@ class KubernetesReader(Protocol):
         ...
 
 
+class ChangedError(ConnectionError):
+    """The resource has changed since it was read, so the API did not change it: read it again."""
+
+
 class KubernetesWriter(KubernetesReader, Protocol):
     """Changes them too."""
 

@@ -30,7 +30,7 @@ from providers.host_provisioning.joining.certificates import (
     refusal,
 )
 from providers.host_provisioning.model import Approval
-from wires.api.resources import KubernetesWriter, Metadata, Status
+from wires.api.resources import ChangedError, KubernetesWriter, Metadata, Status
 from wires.bmc.client import Identity
 from wires.bmc.identity import is_shared
 
@@ -194,6 +194,8 @@ class Joining:
         }
         try:
             self.api.patch(self.vip, APPROVAL.format(name), {"metadata": read, "status": {"conditions": [approval]}})
+        except ChangedError:
+            return  # as if somebody else has approved it: the next poll reads it again
         except OSError as error:
             self._refuse(request, f"the API refuses its approval: {error}", host)
             return

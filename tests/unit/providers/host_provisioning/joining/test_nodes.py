@@ -19,6 +19,7 @@ from testing.certificate_requests import (
     serving_request,
 )
 from testing.fakes.clock import FakeClock
+from wires.api.resources import ChangedError
 from wires.bmc.client import Identity
 
 VIP, AT = "192.0.2.5", "2026-11-22T00:00:00+00:00"
@@ -148,14 +149,20 @@ def test_requests_are_read_before_nodes() -> None:
 
 def test_a_request_that_has_changed_meanwhile_is_checked_again() -> None:
     made = rig(CLIENT_W0)
-    made.cluster.refuses = ConnectionError("status 409")
+    made.cluster.refuses = ChangedError("status 409")
     made.missing()
-    assert (made.records, made.log) == ({}, [])
-    why = "the API refuses its approval: status 409"
-    assert made.warnings == [f"csr-client of {BOOTSTRAPPER} is not approved: {why}"]
+    assert (made.records, made.log, made.warnings) == ({}, [], [])
     made.cluster.refuses = None
     made.missing()
     assert made.cluster.approved == ["csr-client"]
+
+
+def test_an_approval_that_the_api_refuses_is_a_warning() -> None:
+    made = rig(CLIENT_W0)
+    made.cluster.refuses = ConnectionError("status 403")
+    made.missing()
+    why = "the API refuses its approval: status 403"
+    assert made.warnings == [f"csr-client of {BOOTSTRAPPER} is not approved: {why}"]
 
 
 @pytest.mark.parametrize(
