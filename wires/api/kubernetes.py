@@ -62,7 +62,7 @@ class KubeApi:
         """Merge a change into one resource, on a new connection. See `KubernetesWriter`.
 
         Raises:
-            ChangedError: See there.
+            ChangedError: It has changed since it was read.
             OSError: The connection or TLS failed, no answer came in time, or the API refused.
         """
         make(to_api(self.server_name, path))

@@ -73,6 +73,7 @@ class KubernetesWriter(KubernetesReader, Protocol):
         """Merge a change into one resource.
 
         Raises:
-            OSError: The API is unreachable, or refuses: the resource is gone, or is no longer the one that was read.
+            ChangedError: It has changed since it was read.
+            OSError: The API is unreachable, or refuses: the resource is gone, or is another one of that name.
         """
         ...
