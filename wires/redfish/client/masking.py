@@ -9,8 +9,8 @@ from base.errors import one_line
 from base.masking import Secrets, mask_document, mask_pairs, secret_keys
 
 BODY_LENGTH = 2000
-READ_LENGTH = 256 * 1024
-"""Characters of a body that are masked, of which the first `BODY_LENGTH` are shown: a BMC may send 4 MiB."""
+READ_LENGTH = 128 * 1024
+"""Characters of a text that are masked: a BMC may send 4 MiB. Nobody shows more than the first `BODY_LENGTH`."""
 BMC_KEYS = secret_keys("credential", "user-?name")
 """A BMC's properties that are masked. Its user names are, too: half of a login, and no line of the log needs them."""
 URL = re.compile(r"(:(?://|\\/\\/))(?:[^/\\\s\"'<>@]*+@)?+([^/\\\s\"'<>]*+)([^\s\"'<>]*+)")
@@ -49,8 +49,8 @@ class TrafficMask:
         return one_line(self._masked(text)[:BODY_LENGTH])[:BODY_LENGTH]
 
     def text(self, text: str) -> str:
-        """Return the masked text."""
-        return _without_paths(self.secrets.mask(text))
+        """Return the masked text, of which `READ_LENGTH` characters are left."""
+        return _without_paths(self.secrets.mask(text)[:READ_LENGTH])
 
     def _masked(self, text: str) -> str:
         if len(text) <= READ_LENGTH:

@@ -98,3 +98,9 @@ def test_a_body_longer_than_is_read_shows_no_secret_and_no_less() -> None:
 def test_no_cut_leaves_the_beginning_of_a_password(length: int) -> None:
     body = "<p>" + "http://a/" + "x" * (READ_LENGTH - 13 - length) + " " + PASSWORD
     assert masked(body).endswith(("/… ", "/… [masked]"[: len("/… ") + length]))
+
+
+def test_a_long_text_is_cut_after_its_secrets_are_masked() -> None:
+    mask = TrafficMask(SecretStr(PASSWORD))
+    begin = "x" * (READ_LENGTH - 4)
+    assert mask.text(begin + PASSWORD + "y" * READ_LENGTH) == f"{begin}[mas"
