@@ -27,6 +27,7 @@ def kubernetes(site: Site) -> Profile:
         *(_pem(f"{TLS}/{name}", content) for name, content in tls.files.items()),
         file("/opt/openshift/auth/kubeconfig-loopback", loopback_kubeconfig()),
         script("lab-kube-apiserver.sh"),
+        *((script("lab-in-turn.sh"),) if site.is_baremetal else ()),
     )
     shutdown_s = BAREMETAL_SHUTDOWN_S if site.is_baremetal else SHUTDOWN_S
     values = {"shutdown_s": shutdown_s, "is_baremetal": site.is_baremetal}
