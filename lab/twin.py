@@ -54,8 +54,8 @@ _DROPPED = (
     "wait",
 )
 # An emulated machine does each step in seconds; a deadline that is too long would only hide that it hangs. Three
-# servers at once took 264 s beside a test suite, on two cores (2026-11).
-DEADLINES = {"bmc_s": 60, "bootstrap_s": 300, "host_s": 600, "ingress_s": 300}
+# servers at once took 264 s beside a test suite, on two cores, and up to 600 s with a real Kubernetes (2026-11).
+DEADLINES = {"bmc_s": 60, "bootstrap_s": 300, "host_s": 900, "ingress_s": 300}
 _LAB_OPTIONS: dict[str, dict[str, Any]] = {
     "bootstrap": {
         "base_volume": BASE_VOLUME,
