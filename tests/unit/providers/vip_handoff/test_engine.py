@@ -30,11 +30,17 @@ def test_the_vip_moves_and_soaks_and_then_the_vm_is_ended_once() -> None:
     assert outs.timeline == rig.engine.timeline
 
 
-def test_a_request_without_answer_after_the_proof_changes_no_output() -> None:
-    let_go_s = SPEC.stable_s + 4 + SPEC.soak_s
-    rig = Rig(macs=[(0, HELD), (let_go_s + 0.1, frozenset())])
+def test_a_request_without_answer_after_the_proof_changes_no_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    rig = Rig()
+    stop = rig.lan.stop
+
+    def stop_with_a_silent_segment() -> None:
+        stop()
+        rig.lan.macs.append((rig.lan.second, frozenset()))
+
+    monkeypatch.setattr(rig.lan, "stop", stop_with_a_silent_segment)
     outs = rig.move()
-    assert rig.lan.stopped_at == [let_go_s]
+    assert rig.lan.vip_macs() == (frozenset(),)
     assert (outs.holder, outs.macs) == ("master-1", [MACS[SECOND]])
 
 
