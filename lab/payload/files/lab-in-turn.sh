@@ -13,7 +13,7 @@ for conf in /etc/lab/keepalived/*.conf; do
     [[ $address != "$own" ]] || break
     [[ $address != *:* ]] || address="[$address]"
     for _ in {1..60}; do
-        ! curl -fks --max-time 3 "https://$address:6443/readyz" > /run/lab-in-turn || break
+        ! curl -fks --max-time 3 "https://$address:6443/readyz" > /dev/null || break
         sleep 3
     done
 done
