@@ -11,7 +11,7 @@ from cluster.options import BmcOptions, Images, MediaSource, Options, Runtime, T
 from cluster.plan.network_config import NetworkConfig
 from cluster.values.address import Address, Network
 from cluster.values.architecture import Architecture
-from cluster.values.balancer import Balancer
+from cluster.values.balancer import Balancer, needs_api_int
 from cluster.values.bmc_url import BmcUrl
 from cluster.values.boot_method import BootMethod
 from cluster.values.platform import ClusterPlatform
@@ -235,16 +235,8 @@ class Intent(Planned):
     def dns_records(self) -> dict[str, tuple[Address, ...]]:
         """The addresses that the site's DNS must answer, by name."""
         api, ingress = self.api.addresses, self.ingress.addresses
-        names = ("api", "api-int") if self.needs_api_int else ("api",)
+        names = ("api", "api-int") if needs_api_int(self.balancer, self.platform) else ("api",)
         return {**{f"{name}.{self.domain}": api for name in names}, f"*.apps.{self.domain}": ingress}
-
-    @property
-    def needs_api_int(self) -> bool:
-        """Whether the site's DNS must answer api-int, for a server's first boot.
-
-        It asks the API VIP itself, unless that is the site's; on platform baremetal, it needs no name.
-        """
-        return self.balancer is Balancer.SITE and self.platform is ClusterPlatform.NONE
 
     @property
     def servers(self) -> tuple[Server, ...]:

@@ -102,10 +102,8 @@ class Provisioner:
 
     def boot_from_network(self, server: Server) -> None:
         """Cut a server's power, and switch it on with its boot overridden to the network."""
-        uuid, boot = (
-            self._site.uuids[server.name],
-            {"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once"},
-        )
+        uuid = self._site.uuids[server.name]
+        boot = {"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once"}
         ask("POST", uuid, RESET, {"ResetType": "ForceOff"})
         ask("PATCH", uuid, body={"Boot": boot})
         ask("POST", uuid, RESET, {"ResetType": "On"})

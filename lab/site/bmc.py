@@ -114,7 +114,8 @@ def foreign_requests(site: Site) -> Counter[str]:
 def count_foreign_requests(lines: Iterable[str], site: Site) -> Counter[str]:
     """Count the requests in the log of the BMCs that are not from an address of the provisioner."""
     asked = Counter(match[1] for line in lines if (match := _ASKED.search(line.rstrip())))
-    return Counter({address: times for address, times in asked.items() if address not in _own_addresses(site)})
+    own = _own_addresses(site)
+    return Counter({address: times for address, times in asked.items() if address not in own})
 
 
 def _own_addresses(site: Site) -> frozenset[str]:

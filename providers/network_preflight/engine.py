@@ -11,8 +11,7 @@ from assets.contract import API_PORT, CONFIG_PORT
 from base.errors import Fault, OwnAddressError, SegmentError
 from base.shown import MOST, few
 from cluster.options import Phase, Severity
-from cluster.values.balancer import Balancer
-from cluster.values.platform import ClusterPlatform
+from cluster.values.balancer import Balancer, needs_api_int
 from cluster.values.vrrp import free_router_ids
 from providers.network_preflight.model import NetworkPreflightSpec, NetworkProbe, VipClaim
 from providers.preflight import Finding, NotProbed, PreflightResult, PreflightWarning
@@ -154,10 +153,8 @@ def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
 
 
 def _names(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
-    # Not api-int: the machines ask the API VIP for it first (assets/keyfiles.py), and nobody else uses it. But the
-    # site's balancer answers no DNS, and a server's first boot needs api-int, except on platform baremetal.
-    needed = spec.balancer is Balancer.SITE and spec.platform is ClusterPlatform.NONE
-    internal = (("api-int", "api-int", spec.api),) if needed else ()
+    # Mostly not api-int: the machines ask the API VIP for it first (assets/keyfiles.py), and nobody else uses it.
+    internal = (("api-int", "api-int", spec.api),) if needs_api_int(spec.balancer, spec.platform) else ()
     names = (("api", "api", spec.api), *internal, (BELOW_APPS, "*.apps", spec.ingress))
     for name, record, claim in names:
         for vip in claim.vips:

@@ -218,16 +218,7 @@ TABLE = {
 OPERATOR_ROWS = {
     State.GATE: replace(TABLE[State.GATE], check=Checks.control_plane_balances, steady=CONFIGURED),
     State.RELEASE: replace(TABLE[State.RELEASE], check=Checks.node_answers, success=State.LEAVE),
-    State.LEAVE: Transition(
-        does=_leave,
-        check=Checks.control_plane_holds,
-        within=MOVE,
-        success=State.SOAK,
-        failure=State.BACK,
-        late=State.BACK,
-        measured=True,
-        fix="look at keepalived on the bootstrap",
-    ),
+    State.LEAVE: replace(TABLE[State.RELEASE], does=_leave, fix="look at keepalived on the bootstrap"),
     State.AWAIT: replace(
         TABLE[State.AWAIT], fix="see which of `oc get clusteroperators` are not available, then run `pulumi up` again"
     ),
