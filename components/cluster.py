@@ -151,7 +151,8 @@ class Cluster(Component):
             self._ingress(VipHeldSpec.of(self.plan, vip), vip.version, after=[last])
             for vip in self.plan.ingress.addresses
         ]
-        self._guard(after=[self.provisioner, *held, *self._completed(after=held)])
+        installed = self._completed(after=held)
+        self._guard(after=[self.provisioner, *held, *installed])
         return handoff
 
     def _access(self) -> dict[str, str]:

@@ -129,7 +129,7 @@ def test_hosts_get_their_own_keyfiles_with_passwords_as_secrets(declared: Run) -
         assert clusters.SWITCH_PASSWORD not in repr(plain), each.name
 
 
-def test_on_platform_baremetal_objects_of_servers_come_last_and_once_okd_is_complete(declared: Run) -> None:
+def test_objects_of_servers_come_once_okd_is_complete_on_baremetal(declared: Run) -> None:
     bootstrap = declared("baremetal")
     assert bootstrap.of("ServerObjects") == []
     assert declared("baremetal", bootstrap, phase="production").of("ServerObjects") == []

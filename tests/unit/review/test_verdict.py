@@ -294,7 +294,8 @@ def test_probes_come_in_one_sentence_and_the_end_last() -> None:
 
 def test_objects_of_servers_are_made_and_those_of_one_that_leaves_go() -> None:
     spec = ServerObjectsSpec.of(PLAN, plans.STACK)
-    made = "Makes the BareMetalHosts and Machines of {}, or repairs them; none has a `bmc`, so that metal3 touches no server."
+    without = "or repairs them; none has a `bmc`, so that metal3 touches no server."
+    made = f"Makes the BareMetalHosts and Machines of {{}}, {without}"
     assert sentences(step("create", "okd-objects", None, spec)) == [made.format("5 servers")]
     fewer = spec.changed(objects={name: own for name, own in spec.objects.items() if "worker-1" not in name})
     assert sentences(step("update", "okd-objects", spec, fewer)) == [

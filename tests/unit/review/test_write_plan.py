@@ -67,7 +67,7 @@ def test_what_pulumi_libvirt_makes_is_in_the_plan() -> None:
     }
 
 
-def test_each_object_of_a_server_may_be_made_and_changed_and_none_of_a_destroyed_stack() -> None:
+def test_objects_of_servers_may_be_made_and_changed_and_stay_at_the_end() -> None:
     spec = ServerObjectsSpec.of(clusters.plan("baremetal"), plans.STACK)
     fewer = spec.changed(objects={name: own for name, own in spec.objects.items() if "worker-1" not in name})
     (writes,) = planned(step("update", "okd-objects", spec, fewer)).values()
