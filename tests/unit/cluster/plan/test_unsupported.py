@@ -203,14 +203,6 @@ def an_arbiter(config: dict[str, Any]) -> None:
             ],
             id="arbiter",
         ),
-        pytest.param(
-            lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/vda"}),
-            [
-                "bootstrapInPlace: its node would be its own bootstrap, and this program starts a bootstrap VM. "
-                "Fix: remove it"
-            ],
-            id="in-place",
-        ),
     ],
 )
 def test_an_unsupported_setting_is_refused_with_a_supported_one(
