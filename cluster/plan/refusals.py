@@ -153,7 +153,7 @@ def _provisioning(config: InstallConfig) -> Iterator[Fault]:
     if bare.provisioning_network != MANAGED:
         return
     if user_managed(config):
-        what = f"{MANAGED} with loadBalancer UserManaged: not supported yet"
+        what = f"{MANAGED} with UserManaged: not supported yet, no machine would hold clusterProvisioningIP"
         yield Fault(f"{BARE}.provisioningNetwork", what, f"write {UNMANAGED} or {DISABLED}")
     ends, hosts = dhcp_range(bare), len(bare.hosts or ())
     if ends and (room := int(ends[1]) - int(ends[0]) + 1) < hosts:

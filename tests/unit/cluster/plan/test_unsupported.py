@@ -88,7 +88,8 @@ def an_arbiter(config: dict[str, Any]) -> None:
         pytest.param(
             provisioning("Managed", loadBalancer={"type": "UserManaged"}),
             [
-                f"{BARE}.provisioningNetwork: Managed with loadBalancer UserManaged: not supported yet. "
+                f"{BARE}.provisioningNetwork: Managed with UserManaged: not supported yet, no machine would hold "
+                "clusterProvisioningIP. "
                 "Fix: write Unmanaged or Disabled"
             ],
             id="managed-behind-a-balancer-of-the-site",
