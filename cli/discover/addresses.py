@@ -1,6 +1,5 @@
 """The addresses of BMCs as an operator names them: one, a range, a network, or a file of them."""
 
-import re
 from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from pathlib import Path
@@ -14,11 +13,6 @@ MOST = 4096
 """Addresses of one command."""
 KIND = "redfish-virtualmedia"
 FORMS = "write an address, a range (10.0.0.10-40), a network (10.0.0.0/26) or a bmc.address"
-_PARTS = re.compile(
-    r"(?:(?P<transport>https?)://)?(?P<hosts>\[[^\]]+\](?:-\[[^\]]+\])?|[^\[\]/:]+(?:/\d+)?)(?::(?P<port>\d+))?/?"
-)
-_IPV6 = re.compile(r"[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(?:/\d+)?")
-_RANGE = re.compile(r"(?P<first>[\d.]+)-(?P<last>[\d.]+)")
 Ip = IPv4Address | IPv6Address
 
 
@@ -67,15 +61,25 @@ def _targets(word: str) -> Iterator[BmcTarget]:
             raise BmcUrlError("an address of IPMI, which does not tell what a server is", fix=FORMS)
         yield BmcTarget(word, of_range=False)
         return
-    match = _PARTS.fullmatch(f"[{word}]" if _IPV6.fullmatch(word) and "/" not in word else word)
-    if match is None and not _IPV6.fullmatch(word):
-        raise ValueError("not an address")
-    hosts, transport, port = (match["hosts"], match["transport"], match["port"]) if match else (word, None, None)
+    transport, hosts, port = _split(word)
     several = _several(hosts)
-    for host in several or [hosts]:
-        address = f"{KIND}+{transport or 'https'}://{host}{f':{port}' if port else ''}"
+    for host in several or [f"[{hosts}]" if ":" in hosts else hosts]:
+        address = f"{KIND}+{transport}://{host}{f':{port}' if port else ''}"
         parse_bmc_url(address)
         yield BmcTarget(address, of_range=bool(several))
+
+
+def _split(word: str) -> tuple[str, str, str]:
+    """Return the transport, what stands for one or several hosts, and the port; empty if none is named."""
+    transport, named, rest = word.partition("://")
+    transport, rest = (transport, rest.removesuffix("/")) if named else ("https", word)
+    if rest.startswith("["):
+        hosts, _, port = rest[1:].partition("]")
+        return transport, hosts, port.removeprefix(":")
+    if rest.count(":") > 1:
+        return transport, rest, ""
+    hosts, _, port = rest.partition(":")
+    return transport, hosts, port
 
 
 def _several(hosts: str) -> list[str]:
@@ -84,12 +88,11 @@ def _several(hosts: str) -> list[str]:
         network = ip_network(hosts, strict=False)
         _refuse_more_than_most(network.num_addresses)
         return [_host(address) for address in network.hosts()]
-    match = _RANGE.fullmatch(hosts)
-    if not match:
+    begin, hyphen, end = hosts.partition("-")
+    if not hyphen or not begin.replace(".", "").isdecimal():  # else a name with a hyphen
         return []
-    first = ip_address(match["first"])
-    last = match["last"] if "." in match["last"] else f"{match['first'].rpartition('.')[0]}.{match['last']}"
-    count = int(ip_address(last)) - int(first) + 1
+    first, last = ip_address(begin), ip_address(end if "." in end else f"{begin.rpartition('.')[0]}.{end}")
+    count = int(last) - int(first) + 1
     if count < 1:
         raise ValueError("the range ends before it begins")
     _refuse_more_than_most(count)

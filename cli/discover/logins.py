@@ -36,8 +36,13 @@ def read_logins(file: Path) -> list[BmcLogin]:
     if piped := str(file) == "-":
         content = parse_yaml_as_written(read_standard_input())
     else:
+        try:
+            is_open = file.stat().st_mode & OTHERS
+        except OSError as error:
+            fix = "name the file of logins, or - for standard input"
+            raise ConfigError(Fault(str(file), f"cannot be read ({error.strerror})", fix)) from None
         content = read_yaml(file, parse_yaml_as_written)
-        if file.stat().st_mode & OTHERS:
+        if is_open:
             raise ConfigError(Fault(str(file), "others may read it, and it has passwords", f"chmod 600 {word(file)}"))
     where = "standard input" if piped else str(file)
     try:
