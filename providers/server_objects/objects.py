@@ -6,9 +6,12 @@ Sources: metal3-io/baremetal-operator 02aa5059e, openshift/cluster-api-provider-
 """
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from cluster.plan import ClusterPlan, Role, Server
+from cluster.values.role import Role
+
+if TYPE_CHECKING:
+    from cluster.plan import ClusterPlan, Server
 
 NAMESPACE = "openshift-machine-api"
 HOST, MACHINE, PROVISIONING = "BareMetalHost", "Machine", "Provisioning"
@@ -33,7 +36,7 @@ CLUSTER_LABEL = "machine.openshift.io/cluster-api-cluster"
 Manifest = dict[str, Any]
 
 
-def manifests(plan: ClusterPlan) -> dict[str, Manifest]:
+def manifests(plan: "ClusterPlan") -> dict[str, Manifest]:
     """Return the manifest of each object by its kind and name, as `Machine/okd-worker-0`."""
     hosts = {f"{HOST}/{server.name}": _host(server) for server in plan.servers}
     machines = {f"{MACHINE}/{server.name}": _machine(server) for server in plan.servers}
@@ -55,7 +58,7 @@ _PROVISIONING: Manifest = {
 }
 
 
-def _host(server: Server) -> Manifest:
+def _host(server: "Server") -> Manifest:
     nics = [{"ip": str(address), "mac": server.boot_mac} for address in server.addresses]
     details = json.dumps({"hostname": server.name, "nics": nics}, sort_keys=True)
     role = {"installer.openshift.io/role": "control-plane"} if server.role is Role.CONTROL_PLANE else {}
@@ -83,7 +86,7 @@ def _host(server: Server) -> Manifest:
     }
 
 
-def _machine(server: Server) -> Manifest:
+def _machine(server: "Server") -> Manifest:
     pool = server.role.pool
     return {
         "apiVersion": MACHINES,
