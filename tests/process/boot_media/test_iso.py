@@ -211,6 +211,7 @@ def test_nothing_is_left_on_disk(
 KILLED = """\
 import sys
 from pathlib import Path
+from boot_media.disk import disk_script
 from boot_media.iso import IsoMaker
 
 base, sha256, tool, url, text = sys.argv[1:]

@@ -186,6 +186,12 @@ def test_a_disk_is_named_by_its_hints(tmp_path: Path, hints: dict[str, Any], dis
     assert line.startswith(f"!Wipes {disk} of {W0} and ")
 
 
+def test_a_further_disk_that_may_be_wiped_is_named() -> None:
+    named = plans.plan(wipe_disks={W0: ["S1", "S2"]})
+    (line,) = sentences(step("create", "okd-x", None, installation(named, Role.COMPUTE)))
+    assert line.startswith(f"!Wipes `/dev/vda`, and `S1` and `S2` if stale, of {W0} and `/dev/vda` of {W1}, and ")
+
+
 def test_only_a_new_line_of_reinstall_wipes() -> None:
     old = installation(plans.plan(reinstall={M1: "u1"}))
     new = installation(plans.plan(reinstall={M0: "u0", M1: "u1"}, payload={**plans.PAYLOAD, "master": "b2" * 32}))
