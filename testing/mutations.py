@@ -22,6 +22,8 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
     ast.IsNot: "is",
 }
 """By comparison, what takes its place."""
+NO_CONTEXT = '__import__("contextlib").nullcontext()'
+"""What takes the place of a lock, a limit or another context."""
 
 
 _Part = ast.expr | ast.stmt | ast.keyword
@@ -84,6 +86,9 @@ class _Code:
                 yield self._edit(value, "None")
             case ast.If(test=ast.Name() | ast.Attribute() | ast.Call() as test):
                 yield self._edit(test, f"not {self._text(test)}")
+            case ast.With(items=items):
+                entered = (item.context_expr for item in items if item.optional_vars is None)
+                yield from (self._edit(part, NO_CONTEXT) for part in entered)
             case ast.Call():
                 yield from self._without_each_keyword(node)
             case ast.comprehension(iter=several, ifs=conditions):

@@ -1,7 +1,9 @@
 """Private files: who can read them at each moment, and what an interrupted write leaves."""
 
+import ast
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
@@ -44,6 +46,46 @@ def test_a_private_file_has_its_mode_whatever_was_there(tmp_path: Path) -> None:
     path.chmod(0o644)
     write_private(path, b"again")
     assert (path.read_bytes(), modes_in(path.parent)) == (b"again", {0o600})
+
+
+def test_who_has_the_old_file_open_reads_nothing_of_the_new_one(tmp_path: Path) -> None:
+    path = tmp_path / "secret"
+    path.write_text("before")
+    with path.open() as early:
+        write_private(path, "after")
+        assert early.read() == "before"
+
+
+OPEN_WRITES = {
+    "base/lock.py": "a lock, which is empty or names its holder",
+    "base/memory.py": "a file in memory, without a name",
+    "cli/bmc.py": "a capture, with secrets masked",
+    "cli/review.py": "the write plan, which a pull request shows",
+    "cli/support/archive.py": "in the archive's own private folder, with secrets masked",
+    "fleet/keys.py": "opened with the mode of a private file",
+    "fleet/site/record.py": "opened with the mode of a private file",
+    "providers/rendered_asset/readers.py": "a copy in a temporary folder, which is private",
+}
+"""The files of the program that write one file without `write_private` and `replaced`, and why they may."""
+
+
+def test_no_other_file_is_written_for_others_to_read() -> None:
+    writes = Counter[str]()
+    for room in ("assets", "base", "boot_media", "cli", "cluster", "components", "fleet", "payload", "providers",
+                 "review", "wires"):  # fmt: skip
+        for path in (ROOT / room).rglob("*.py"):
+            calls = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+            writes.update(str(path.relative_to(ROOT)) for call in calls if is_write(call))
+    assert writes == dict.fromkeys(OPEN_WRITES, 1)
+
+
+def is_write(call: ast.Call) -> bool:
+    """Return whether a call writes a file at a path: `write_text`, `write_bytes`, or `open` to write."""
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    modes = [text.value for text in call.args if isinstance(text, ast.Constant) and isinstance(text.value, str)]
+    return name in ("write_text", "write_bytes") or (
+        name == "open" and any(re.fullmatch(r"[wax]b?\+?b?", mode) for mode in modes)
+    )
 
 
 def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from cluster.values.address import Address
 from lab.inventory import STACKS, load_site
 from lab.twin import OF_BAREMETAL, Twin, make_twin
 from testing import install_configs, plans
+from testing.certificates import authority
 from testing.clusters import as_stack, nmstate
 from testing.install_configs import all_of_arm64, bare
 from tests.unit.cluster.plan.address_table.complete import Cluster, cluster
@@ -91,6 +92,16 @@ def test_the_images_and_the_pool_of_the_real_site_are_not_the_twins(tmp_path: Pa
     text = written(twin, tmp_path)
     assert [word for word in ("5" * 64, "site.qcow2", "pool", "images.example.com") if word in text] == []
     assert twin.options["bootstrap"]["emulated"] is True
+
+
+def test_the_cas_of_the_real_site_are_not_the_twins(tmp_path: Path) -> None:
+    path = as_stack("rehearsal", tmp_path) / "rehearsal" / "install-config.yaml"
+    config, ca = yaml.safe_load(path.read_text()), authority("site").pem
+    config["additionalTrustBundle"] = bare(config)["bmcVerifyCA"] = ca
+    path.write_text(yaml.safe_dump(config))
+    adapted = make_twin("rehearsal", tmp_path).install_config
+    assert "additionalTrustBundle" not in adapted
+    assert "bmcVerifyCA" not in bare(dict(adapted))
 
 
 def test_encrypted_options_are_not_needed(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import pytest
 from testing import survivors
 from testing.checkout import ROOT
 from testing.mutants import Row, mutated
-from testing.mutations import mutations
+from testing.mutations import NO_CONTEXT, mutations
 from testing.survivors import folder_of_tests, report, rows_of
 
 
@@ -28,6 +28,7 @@ from testing.survivors import folder_of_tests, report, rows_of
         pytest.param("def f(): return a", ["def f(): return None"], id="a-value"),
         pytest.param("x = [b for b in a if b.c]", ["x = [b for b in [*a][:1] if b.c]", "x = [b for b in a if True]"],
                      id="all"),
+        pytest.param("with lock, a as b: pass", [f"with {NO_CONTEXT}, a as b: pass"], id="a-lock"),
         pytest.param("def f(a: 'list[1]' = b) -> int: ...", [], id="annotations"),
         pytest.param("x = f'{a < b}'", [], id="an-f-string"),
         pytest.param('"""A text with 1."""', [], id="a-docstring"),
