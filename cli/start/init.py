@@ -12,7 +12,7 @@ from base.yaml_text import parse_yaml
 from cli.bmc import consents_of
 from cli.inspect.check import check_file, print_verdicts
 from cli.shared.command import Command
-from cli.shared.command_line import EXIT_OK, install_config, stack_file
+from cli.shared.command_line import EXIT_OK, install_config, inventory_file, stack_file
 from cli.shared.stack_options import stack_options
 from cli.start.discovered_options import NewStack, discover_options
 from cli.start.new_stack import HEAD, Option, lacking, left_to_do, stack_text
@@ -78,6 +78,8 @@ def init(options: argparse.Namespace) -> int:
     discovered = lacking([*discover_options(intent, LocalSite(), new)], present)
     _write(install_config(stack), checked.text, PRIVATE)
     _write(file, stack_text(text, discovered), PUBLIC)
+    if options.discover:
+        _write(inventory_file(stack), read_text(options.discover), PUBLIC)
     print("\nLeft to do:")
     if parse_yaml(text).keys() == {"config"}:  # Pulumi adds a key of its own
         print(f"the stack in Pulumi's state: pulumi stack init {word(stack)}")

@@ -1,6 +1,7 @@
 """`plan --stack` reports whatever a stack's file holds; tests/program/test_foretold.py compares it with a preview."""
 
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cluster.inventory.model import DiscoveredServer, Inventory
 from testing import plans
 from testing.command_line import run
 
@@ -84,3 +86,26 @@ def test_a_serial_that_pulumi_reads_as_another_text_is_refused(tmp_path: Path) -
             "config: consent.okd-master-0: 00123456 is a number or a boolean without quotes, and is read as another"
         )
         assert (done.returncode, done.stderr.startswith(line)) == (code, code == 2)
+
+
+def test_what_the_kept_inventory_contradicts_is_a_notice(tmp_path: Path) -> None:
+    folder = tmp_path / "stacks" / plans.STACK
+    folder.mkdir(parents=True)
+    config = plans.install_config()
+    (folder / "install-config.yaml").write_text(plans.written(config))
+    options = {f"{plans.PROJECT}:{name}": value for name, value in plans.options().items()}
+    (tmp_path / "stacks" / f"Pulumi.{plans.STACK}.yaml").write_text(yaml.safe_dump({"config": options}))
+    host = plans.intent().servers[0]
+    server = DiscoveredServer(bmc=f"{host.bmc.url.base}{host.bmc.url.system_id}", memory_mib=4096)
+    inventory = Inventory(dated=datetime(2026, 11, 27, tzinfo=UTC), servers=(server,))
+    words = ("plan", folder / "install-config.yaml", "--stack", plans.STACK)
+    assert run(*words, folder=tmp_path).stderr == ""
+    (folder / "inventory.json").write_text(inventory.model_dump_json())
+    done = run(*words, folder=tmp_path)
+    seen = "by the inventory of 2026-11-27: 4 GB of memory, and a server of its role wants 16"
+    assert (done.returncode, f"notice: {host.name}: {seen}" in done.stderr) == (0, True)
+    (folder / "inventory.json").write_text("{")
+    assert (run(*words, folder=tmp_path).returncode, "inventory.json" in run(*words, folder=tmp_path).stderr) == (
+        2,
+        True,
+    )

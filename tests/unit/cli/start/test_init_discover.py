@@ -126,3 +126,11 @@ def test_hosts_that_are_written_are_not_overwritten(desk: Desk) -> None:
     (desk.folder / "mine.yaml").write_text(plans.written(plans.install_config()))
     done = desk.init()
     assert (done.returncode, "platform.baremetal.hosts: written already" in done.stderr) == (2, True)
+
+
+def test_the_inventory_is_kept_beside_the_stack_and_plan_compares_with_it(desk: Desk) -> None:
+    desk.discover()
+    desk.init()
+    kept = desk.folder / "stacks/prod/inventory.json"
+    assert kept.read_text() == (desk.folder / "servers.json").read_text()
+    assert desk.fleet.options.password not in kept.read_text()

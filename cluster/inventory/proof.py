@@ -1,0 +1,84 @@
+"""What an inventory contradicts of a plan: disks that hints name, cards, and sizes."""
+
+from collections.abc import Callable, Iterator, Mapping
+
+from base.errors import Fault
+from cluster.inventory.model import GIB, HDD, DiscoveredServer, Disk, Inventory
+from cluster.plan.model import Intent, Server
+from cluster.values.disk_hints import Hints, as_compared, in_words
+from cluster.values.role import Role
+
+LEAST: Mapping[Role, tuple[int, int]] = {Role.CONTROL_PLANE: (4, 16), Role.COMPUTE: (2, 8)}
+"""Threads and GB of memory of each role (openshift-docs, modules/installation-minimum-resource-requirements.adoc)."""
+MIB_OF_GB = 10**9 / 2**20
+AGAIN = "correct it, or repeat `discover` and `init --discover` if the servers have changed since"
+HINTS: Mapping[str, Callable[[Disk, str], bool | None]] = {
+    "serialNumber": lambda disk, wanted: disk.serial.lower() == wanted if disk.serial else None,
+    "wwn": lambda disk, wanted: disk.wwn.lower() == wanted if disk.wwn else None,
+    "model": lambda disk, wanted: wanted in disk.model.lower() if disk.model else None,
+    "minSizeGigabytes": lambda disk, wanted: (
+        None if disk.size_bytes is None else disk.size_bytes // GIB >= int(wanted)
+    ),
+    "rotational": lambda disk, wanted: (disk.media == HDD) is (wanted == "true") if disk.media else None,
+}
+"""Whether a disk has what a hint wants, by ironic's rules (`boot_media/disk.py`). None: the BMC does not tell.
+
+No BMC tells what the other hints name: names of devices, HCTL, vendors, parts of WWNs.
+"""
+
+
+def contradictions(intent: Intent, inventory: Inventory) -> Iterator[Fault]:
+    """Yield what servers of a plan want, and the inventory has otherwise."""
+    by_mac = {card.mac: server for server in inventory.servers for card in server.cards if card.mac}
+    for host in intent.servers:
+        server = _server_of(host, inventory)
+        if server is None:
+            continue
+        owner = by_mac.get(host.boot_mac)
+        if owner is not None and owner is not server:
+            what = f"boot MAC {host.boot_mac} is of a card of the server behind {owner.bmc}, not of {server.bmc}"
+            yield Fault(host.name, what, AGAIN)
+        elif owner is None and server.cards and all(card.mac for card in server.cards):
+            yield Fault(host.name, f"boot MAC {host.boot_mac} is of no card that its BMC tells", AGAIN)
+        yield from _of_disks(host, server)
+        yield from _of_size(host, server)
+
+
+def _server_of(host: Server, inventory: Inventory) -> DiscoveredServer | None:
+    """Return the server behind a host's BMC; None if it was not read, or the address names none of several."""
+    url = host.bmc.url
+    if url.system_id:
+        return next((it for it in inventory.servers if it.bmc == f"{url.base}{url.system_id}"), None)
+    behind = [it for it in inventory.servers if it.bmc.startswith(f"{url.base}/")]
+    return behind[0] if len(behind) == 1 else None
+
+
+def _of_disks(host: Server, server: DiscoveredServer) -> Iterator[Fault]:
+    hints = as_compared(host.root_device_hints.given)
+    if not hints or not server.disks:
+        return
+    fits = [_fits(disk, hints) for disk in server.disks]
+    sure = [disk for disk, fit in zip(server.disks, fits, strict=True) if fit]
+    if len(sure) > 1:
+        named = " and ".join(map(str, sure))
+        what = f"{in_words(hints)} match {named}: {len(sure)} disks; the live system would take the first"
+        yield Fault(host.name, what, "name one disk by its serialNumber")
+    elif all(fit is False for fit in fits):
+        named = ", ".join(map(str, server.disks))
+        yield Fault(host.name, f"{in_words(hints)} match none of its disks: {named}", AGAIN)
+
+
+def _fits(disk: Disk, hints: Hints) -> bool | None:
+    """Return whether a disk has what all hints want. None: the BMC does not tell all of it."""
+    each = [HINTS[name](disk, wanted) if name in HINTS else None for name, wanted in hints.items()]
+    return False if False in each else None if None in each else True
+
+
+def _of_size(host: Server, server: DiscoveredServer) -> Iterator[Fault]:
+    threads, memory_gb = LEAST[host.role]
+    seen_gb = None if server.memory_mib is None else server.memory_mib / MIB_OF_GB
+    fix = "take another server for it"
+    if seen_gb is not None and seen_gb < memory_gb:
+        yield Fault(host.name, f"{seen_gb:.0f} GB of memory, and a server of its role wants {memory_gb}", fix)
+    if server.cpu.threads is not None and server.cpu.threads < threads:
+        yield Fault(host.name, f"{server.cpu.threads} CPU threads, and a server of its role wants {threads}", fix)

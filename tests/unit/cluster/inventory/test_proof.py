@@ -1,0 +1,80 @@
+"""What `plan` says that the kept inventory contradicts."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from cluster.install_config.platform import RootDeviceHints
+from cluster.inventory.model import GIB, Card, Cpu, DiscoveredServer, Disk, Inventory
+from cluster.inventory.proof import HINTS, contradictions
+from cluster.plan.model import Intent
+from testing import plans
+
+ONE = Disk(name="nvme0", size_bytes=894 * GIB, serial="S5G1", media="SSD", model="MZQL2")
+TWO = ONE.changed(name="nvme1", serial="S5G2")
+
+
+def planned(**hints: Any) -> Intent:
+    """Return the rehearsal's plan, whose first server has these hints."""
+    intent = plans.intent()
+    first = next(host for host in intent.hosts if host.name == "okd-master-0")
+    changed = first.changed(root_device_hints=RootDeviceHints.model_validate(hints, by_alias=True, by_name=True))
+    return intent.changed(hosts=tuple(changed if host is first else host for host in intent.hosts))
+
+
+def found(intent: Intent, **more: Any) -> list[str]:
+    """Return what an inventory contradicts of the first server, which has two disks unless `more` says otherwise."""
+    host = intent.servers[0]
+    url = host.bmc.url
+    told: dict[str, Any] = {"cards": (Card(name="n", mac=host.boot_mac),), "disks": (ONE, TWO), **more}
+    server = DiscoveredServer(bmc=f"{url.base}{url.system_id}", **told)
+    return [str(it) for it in contradictions(intent, Inventory(dated=datetime.now(UTC), servers=(server,)))]
+
+
+def test_two_disks_that_fit_are_named() -> None:
+    (line,) = found(planned(minSizeGigabytes=400, rotational=False))
+    assert (
+        "minSizeGigabytes: 400, rotational: false match nvme0 (S5G1, 894 GiB) and nvme1 (S5G2, 894 GiB): 2 disks"
+        in line
+    )
+    assert "the live system would take the first" in line
+
+
+@pytest.mark.parametrize(
+    "hints", [{"serialNumber": "s5g1 "}, {"deviceName": "/dev/sda"}, {"model": "mzql", "serialNumber": "S5G2"}]
+)
+def test_one_disk_or_what_no_bmc_tells_is_no_contradiction(hints: dict[str, Any]) -> None:
+    assert found(planned(**hints)) == []
+
+
+def test_hints_that_no_disk_has_are_named() -> None:
+    (line,) = found(planned(serialNumber="S9"))
+    assert "serialNumber: s9 match none of its disks: nvme0 (S5G1, 894 GiB), nvme1" in line
+
+
+def test_a_boot_mac_that_no_card_has_is_named() -> None:
+    (line,) = found(planned(serialNumber="S5G1"), cards=(Card(name="n", mac="52:54:00:00:00:99"),))
+    assert "is of no card that its BMC tells" in line
+
+
+@pytest.mark.parametrize(
+    ("more", "what"),
+    [
+        ({"memory_mib": 8 * 1024}, "9 GB of memory, and a server of its role wants 16"),
+        ({"cpu": Cpu(threads=2)}, "2 CPU threads, and a server of its role wants 4"),
+    ],
+)
+def test_a_server_too_small_for_its_role_is_named(more: dict[str, Any], what: str) -> None:
+    (line,) = found(planned(serialNumber="S5G1"), **more)
+    assert what in line
+
+
+def test_what_is_unknown_contradicts_nothing() -> None:
+    assert found(planned(serialNumber="S5G1"), cards=(), disks=()) == []
+    assert found(planned(rotational=True), disks=(ONE.changed(media=""),)) == []
+
+
+def test_each_hint_that_a_bmc_tells_is_one_of_the_installers() -> None:
+    names = {field.alias or name for name, field in RootDeviceHints.model_fields.items()}
+    assert {name for name in HINTS if name not in names} == set()
