@@ -95,7 +95,7 @@ def on_bootstrap(plan: Intent) -> Keepalived:
     numbers, machine = plan.api.priorities, plan.bootstrap
     own_api = Check(
         "own_api",
-        "A payload stops its own API once the control plane serves: the VIP must be free to move then.",
+        "Without an API, after a start or once the payload has ended it, a node that serves must have the VIP.",
         f"{BIN}/okd-own-api.sh",
         numbers.bootstrap_api_down,
         interval_s=3,
@@ -104,7 +104,9 @@ def on_bootstrap(plan: Intent) -> Keepalived:
     share = VipShare("API", plan.api, numbers.bootstrap, (own_api,))
     if plan.balancer is Balancer.OPERATOR:
         # Some seconds later than the other check: a node has taken the VIP by then.
-        gone = replace(own_api, name="own_api_gone", why=OWN_API_GONE, weight=None, fall=6)
+        gone = replace(
+            own_api, name="own_api_gone", why=OWN_API_GONE, script=f"{own_api.script} gone", weight=None, fall=6
+        )
         share = replace(share, checks=(own_api, gone), password=f"{plan.name}_api_vip"[:8])
     instances = _instances(plan, share, machine, plan.control_plane)
     what = f"on the bootstrap VM: the API VIP until {MOVES[plan.api.policy]}"

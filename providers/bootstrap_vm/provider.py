@@ -61,6 +61,7 @@ def _network(spec: BootstrapVmSpec) -> NetworkProbes:
         vip=spec.vip,
         vip_macs=lambda: macs_on(spec.bridge, spec.vip),
         answering_node=lambda: _answering(spec.nodes),
+        macs_of=lambda address: macs_on(spec.bridge, address),
     )
 
 
