@@ -47,7 +47,8 @@ class Life:
         self.operation = ""
         self.runs = 0
         self._set_traits()
-        self.found = {name: server.override for name, server in self.world.servers.items()}
+        self.found = dict[str, BootOverride]()
+        """How each server was when it was taken over."""
 
     def _set_traits(self) -> None:
         for server, traits in zip(self.world.servers.values(), self.history.traits, strict=True):
@@ -117,6 +118,7 @@ class Life:
         if act.what == "up":
             self.wanted = replace(self.wanted, phase=act.phase)
         world.asked = self._asked(act)
+        world.warnings.clear()
         try:
             report = self._operate(act)
         except Killed:
@@ -147,24 +149,26 @@ class Life:
         if act.what == "destroy":
             self.world.serves = False
             report = self.stack.destroy()
-            if report.is_ok:
-                self._let_go()
+            self._let_go()
             return report
         return self.stack.up(program(self.world.site, self.wanted), go_on=act.go_on)
 
     def _let_go(self) -> None:
-        """After a destruction, what is on the disks is nobody's."""
-        for server in self.world.servers.values():
-            if server.system:
+        """After a destruction, also one that ends half-way, what is on disks without a record is nobody's."""
+        for host, server in self.world.servers.items():
+            if server.system and host not in self._recorded():
                 server.system.has_joined = False
 
     def _bounded(self, name: str, spec: Spec, call: Callable[[], Any]) -> Any:
         world, began = self.world, self.world.clock.now()
+        kind, _, host = name.partition("/")
+        if host and name not in self.stack.kept:
+            self.found[host] = world.servers[host].override
         try:
             outs = call()
         finally:
             spent = world.clock.now() - began
-            most = MOST_S[name.partition("/")[0]]
+            most = MOST_S[kind]
             if spent > most:
                 world.breach("deadline", f"{name}: {spent:.0f} s, at most {most} s")
         if name == API and self.operation == "up":
@@ -211,7 +215,8 @@ class Life:
     def _vanish(self) -> None:
         """A person removes the VM; never one that a cluster cannot do without, after which nobody could help."""
         etcd = self.world.cluster.etcd
-        if etcd is None or etcd.is_removed or etcd.members.keys() <= {"bootstrap"}:
+        systems = [server.system for server in self.world.servers.values() if server.system]
+        if etcd is None or etcd.is_removed or all(system.generation is None for system in systems):
             self.world.libvirt.vanish()
 
     def _replace(self, host: str) -> None:
@@ -276,7 +281,7 @@ class Life:
         for name, failed in report.errors.items():
             self.world.tell(f"ERROR of {name}: {failed}")
             for fault in failed.faults:
-                if not fault.fix:
+                if "Fix: " not in str(fault):
                     self.world.breach("error", f"{name}: no fix: {fault}"[:400])
 
     def _judge_end(self) -> None:

@@ -22,10 +22,9 @@ class Operator:
 
     def follow(self, report: Report, wanted: Wanted, recorded: Collection[str]) -> Wanted:
         """Do what each error says; return what he wants of the next run."""
-        for error in report.errors.values():
-            for fault in error.faults:
-                for line in (*str(fault).splitlines(), *fault.details):
-                    wanted = self._follow(line, wanted)
+        errors = [line for error in report.errors.values() for line in str(error).splitlines()]
+        for line in (*errors, *self.world.warnings):
+            wanted = self._follow(line, wanted)
         for host in recorded:
             server = self.world.servers[host]
             if server.state is Power.OFF and server.system and server.disk:
@@ -40,6 +39,7 @@ class Operator:
             rf"consent\.({HOST})'? ([\w-]+)": lambda it: self._consent(wanted, it[1], it[2]),
             rf"reinstall\.({HOST}) names": lambda it: self._no_reinstall(wanted, [it[1]]),
             rf"not wiped: (?:node )?({HOST}) (?:exists|is a member)": lambda it: self._take_out(wanted, it[1]),
+            rf"node ({HOST}) has joined already; delete that node": lambda it: self._delete_node(wanted, it[1]),
             r"revert the change": lambda _: replace(wanted, memory_mib=Wanted.memory_mib),
             r"if the bootstrap VM is off, set phase bootstrap": lambda _: self._go_back(wanted),
             rf"({HOST})\b.*switch (?:it|the server) off": lambda it: self._switch_off(wanted, it[1]),
@@ -61,6 +61,10 @@ class Operator:
 
     def _take_out(self, wanted: Wanted, host: str) -> Wanted:
         self.world.cluster.take_out(host)
+        return wanted
+
+    def _delete_node(self, wanted: Wanted, host: str) -> Wanted:
+        self.world.cluster.objects.pop(host, None)
         return wanted
 
     def _go_back(self, wanted: Wanted) -> Wanted:

@@ -154,6 +154,7 @@ class _Kube:
 
 def _told(world: World, severity: str, line: str) -> None:
     if severity == "WARNING":
+        world.warnings.append(line)
         world.tell(f"warning: {line}")
 
 

@@ -47,6 +47,8 @@ class World:
         self.run, self.writes, self.locks = 0, 0, set[str]()
         self.kill_at_write: int | None = None
         self.is_calm = False
+        self.warnings = list[str]()
+        """Those of the present run."""
         self.asked = Asked({})
         self.serves = False
         """Whether a run has proven that the API VIP is served, and none has ended it."""
