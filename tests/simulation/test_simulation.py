@@ -1,4 +1,4 @@
-"""A few hundred lives of a cluster, from the same seeds each time; `make simulate SEEDS=N` lives others."""
+"""Some lives of a cluster, from the same seeds each time; `make simulate SEEDS=N` lives others."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from tests.simulation.history import Act, History, drawn
 from tests.simulation.life import Life
 from tests.simulation.shrink import shrunk, story
 
-CHUNKS, HISTORIES = 10, 20
+CHUNKS, HISTORIES = 6, 5
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

@@ -138,13 +138,13 @@ def test_a_vm_that_has_to_be_built_is_not_while_a_node_has_the_vip() -> None:
     assert f"already answered by {NODE}" in Rig(frozenset({NODE})).refuses()
 
 
-def test_a_changed_vm_that_went_off_is_not_said_to_be_beaten_by_a_stranger() -> None:
+def test_a_changed_vm_that_went_off_is_not_said_to_meet_a_stranger() -> None:
     """`free the address` would be no fix: it is a node's of this cluster, which needs the VM as it was."""
     line = Rig(frozenset({NODE}), node="192.0.2.21").has(running=False).refuses(CHANGED)
     assert line.endswith("Fix: revert the change, or go on to phase production")
 
 
-def test_on_platform_baremetal_a_vm_that_went_off_after_a_node_took_the_vip_is_needed_no_more() -> None:
+def test_on_platform_baremetal_a_vm_that_went_off_is_needed_no_more() -> None:
     """The nodes' keepalived does not hear it: both would answer the VIP."""
     vm = spec_with(balancer="operator")
     line = Rig(frozenset({NODE}), node="192.0.2.21").has(vm, running=False).refuses(vm)

@@ -288,7 +288,10 @@ class TestRead:
         BootstrapVmProvider().create(props)
         del adapters.hypervisor.domains[NAME]
         read = BootstrapVmProvider().read(NAME, props)
-        assert (read.id, read.inputs["running"]) == (NAME, False)
+        assert read.id == NAME
+        assert read.inputs
+        assert read.outs
+        assert read.inputs["running"] is False
         BootstrapVmProvider().delete(NAME, read.outs)
         assert list(adapters.hypervisor.volumes) == [BASE]
 
