@@ -101,7 +101,7 @@ class World:
 
     def _join_segment(self) -> None:
         numbers, cluster = API[self.site.policy], self.cluster
-        own_api = Check(lambda: cluster.bootstrap_ready, numbers.bootstrap_api_down, 9)
+        own_api = Check(lambda: cluster.bootstrap_ready, numbers.bootstrap_api_down, 4)
         released = lambda: numbers.release if self.libvirt.released else 0  # noqa: E731
         self.api.speakers[BOOTSTRAP] = Speaker(
             BOOTSTRAP, numbers.bootstrap, (own_api,), self.libvirt.is_up, added=released

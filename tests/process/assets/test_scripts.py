@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assets import contract
 from assets.render import render_bootstrap, render_role
 from cluster.plan import ClusterPlan, Role
 from cluster.values.vrrp import API, GIVES_UP
@@ -52,10 +53,9 @@ def api(certificate: str, status: int) -> str:
 STOP_API = "kill $api; wait $api || true\n"
 
 
-@pytest.mark.parametrize(("word", "at_first"), [("", "down"), ("gone", "up")], ids=["not-ready", "ready-no-more"])
-def test_the_check_of_the_own_api(scripts: Path, certificate: str, word: str, at_first: str) -> None:
-    """Without an API the VM must not outrank a node; but on platform baremetal it gives the VIP up only for good."""
-    check = f'if {scripts}/bin/okd-own-api.sh {word}; then echo "$what up"; else echo "$what down"; fi\n'
+def test_the_check_of_the_own_api_passes_only_while_the_api_is_ready(scripts: Path, certificate: str) -> None:
+    """A bootstrap VM that was started again must not outrank a node that serves."""
+    check = f'if {scripts}/bin/okd-own-api.sh; then echo "$what up"; else echo "$what down"; fi\n'
     run = run_on_a_machine(
         f"what=before; {check}"
         + f"{api(certificate, 503)} what=starting; {check} {STOP_API}"
@@ -67,8 +67,21 @@ def test_the_check_of_the_own_api(scripts: Path, certificate: str, word: str, at
     )
     assert run.returncode == 0, run.stderr
     assert run.stdout.split("\n")[:-1] == [
-        f"before {at_first}", f"starting {at_first}", "ready up", "gone down", "broken down", "again up"
+        "before down", "starting down", "ready up", "gone down", "broken down", "again up"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "status"),
+    [(None, 0), (0, 0), (contract.OWN_API_GONE_S - 2, 0), (contract.OWN_API_GONE_S + 2, 1)],
+    ids=["never-ready", "ready", "ready-lately", "gone"],
+)
+def test_the_own_api_is_gone_some_seconds_after_it_was_ready(scripts: Path, ago_s: int | None, status: int) -> None:
+    was_ready = "" if ago_s is None else f"echo $((up_s - {ago_s})) > {contract.RUN}/own-api-was-ready; "
+    run = run_on_a_machine(
+        f"read -r up_s _ < /proc/uptime; up_s=${{up_s%.*}}; {was_ready}{scripts}/bin/okd-own-api.sh gone", scripts
+    )
+    assert run.returncode == status, run.stderr
 
 
 SILENT = f"""
