@@ -303,7 +303,7 @@ class SimKube:
 
     def _node(self, host: str) -> dict[str, Any]:
         is_ready = self.cluster.nodes[host].joined_s > 0
-        return node(host, ready=str(is_ready), uuid=self.cluster.servers[host].machine.uuid)
+        return node(host, ready=str(is_ready), uuid=self.cluster.objects[host].machine.uuid)
 
 
 def pace(rng: random.Random) -> Pace:

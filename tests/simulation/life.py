@@ -241,8 +241,10 @@ class Life:
         """Bring the cluster to its goal, doing what the errors say; return whether that is reached."""
         kept = self.stack.kept.get(API)
         phase = getattr(kept.spec, "phase", "bootstrap") if kept else "bootstrap"
-        goal = "production" if phase == "production" else self.history.goal
-        for step in ("bootstrap", "production") if goal == "production" and phase != "production" else (goal,):
+        etcd = self.world.cluster.etcd
+        is_over = phase == "production" or (etcd is not None and etcd.is_removed and not self.world.libvirt.domains)
+        goal = "production" if is_over else self.history.goal
+        for step in ("bootstrap", "production") if goal == "production" and not is_over else (goal,):
             if not self._reach(str(step)):
                 return False
         self.goal = goal

@@ -18,6 +18,7 @@ class System:
     """A system on a disk, from the moment of the wipe."""
 
     host: str
+    machine: Identity
     generation: int | None = None
     """The bootstrap VM's disk from which it got its config at its first boot; None: it has not booted."""
     has_joined: bool = False
@@ -139,7 +140,7 @@ class Server(FakeBmc):
             return
         self.posted(self.name, f"{CHOSEN} /dev/sda")
         self.wiped(self)
-        self.disk, self.system = None, System(self.name)
+        self.disk, self.system = None, System(self.name, self.machine)
 
     def _installed(self) -> None:
         self.told(f"{self.name} is installed")
