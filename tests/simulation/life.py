@@ -242,7 +242,8 @@ class Life:
         kept = self.stack.kept.get(API)
         phase = getattr(kept.spec, "phase", "bootstrap") if kept else "bootstrap"
         etcd = self.world.cluster.etcd
-        is_over = phase == "production" or (etcd is not None and etcd.is_removed and not self.world.libvirt.domains)
+        is_lost = kept is not None and etcd is not None and etcd.is_removed and not self.world.libvirt.domains
+        is_over = phase == "production" or is_lost
         goal = "production" if is_over else self.history.goal
         for step in ("bootstrap", "production") if goal == "production" and not is_over else (goal,):
             if not self._reach(str(step)):
