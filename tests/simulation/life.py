@@ -45,6 +45,7 @@ class Life:
         self.wanted = Wanted()
         self.operator = Operator(self.world)
         self.operation = ""
+        self.is_half_destroyed = False
         self.runs = 0
         self._set_traits()
         self.found = dict[str, BootOverride]()
@@ -148,7 +149,9 @@ class Life:
             return self.stack.refresh()
         if act.what == "destroy":
             self.world.serves = False
+            self.is_half_destroyed = True
             report = self.stack.destroy()
+            self.is_half_destroyed = not report.is_ok and not report.protected
             self._let_go()
             return report
         return self.stack.up(program(self.world.site, self.wanted), go_on=act.go_on)
@@ -239,6 +242,8 @@ class Life:
     # The end.
     def _converge(self) -> bool:
         """Bring the cluster to its goal, doing what the errors say; return whether that is reached."""
+        if self.is_half_destroyed:  # whoever began that ends it
+            self._destroy()
         kept = self.stack.kept.get(API)
         phase = getattr(kept.spec, "phase", "bootstrap") if kept else "bootstrap"
         etcd = self.world.cluster.etcd
@@ -320,21 +325,25 @@ class Life:
     def _judge_destroy(self) -> None:
         self.wanted = replace(self.wanted, destroyable=True)
         self._run(Act("up", self.goal))
-        for _ in range(RUNS):
-            report = self._run(Act("destroy"))
-            if report and report.is_ok:
-                break
-            self._follow(report)
-        else:
-            self.world.breach(
-                "converges", f"destroy: {'; '.join(map(str, report.errors.values()))}"[:400] if report else ""
-            )
+        if not self._destroy():
             return
         self.world.clock.pass_time(100)
         if self.world.libvirt.domains or self.world.libvirt.volumes.keys() != {self.world.site.base_volume}:
             self.world.breach("gone", f"{[*self.world.libvirt.domains]}, {[*self.world.libvirt.volumes]}")
         for host, found in self.found.items():
             self._judge_found(host, found)
+
+    def _destroy(self) -> bool:
+        """Destroy the cluster, doing what the errors say; return whether that succeeds."""
+        errors = list[str]()
+        for _ in range(RUNS):
+            report = self._run(Act("destroy"))
+            if report and report.is_ok:
+                return True
+            errors = [str(error) for error in report.errors.values()] if report else []
+            self._follow(report)
+        self.world.breach("converges", f"destroy: {'; '.join(errors)}"[:400])
+        return False
 
     def _judge_found(self, host: str, found: BootOverride) -> None:
         server = self.world.servers[host]
