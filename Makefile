@@ -25,6 +25,9 @@ STACK ?= rehearsal
 # Seconds that `make fuzz` searches, and what it searches: all, or some of testing/fuzz/engine.py's SURFACES.
 FUZZ_S ?= 3600
 SURFACES ?=
+# Histories that `make simulate` lives, and the number of the first.
+SEEDS ?= 1000
+FIRST ?= 0
 # The API of a rehearsed cluster: `stand-in`, or `kubernetes`, a real one, which takes six minutes to build once; platform
 # baremetal always has that.
 PAYLOAD ?= stand-in
@@ -34,7 +37,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platfo
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants survivors rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz image sbom bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants survivors rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz simulate image sbom bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -127,6 +130,9 @@ _fleet: setup
 
 fuzz: _tools setup ## Search FUZZ_S seconds, 3600 by default, for a mutated input that the program does not bear; stop at the first
 	$(PY) -m testing.fuzz --seconds $(FUZZ_S) $(SURFACES)
+
+simulate: setup ## Live SEEDS histories of a whole cluster in simulated time, 1000 by default; tell how each promise was broken
+	$(PY) -m tests.simulation $(SEEDS) $(FIRST)
 
 image: setup _coreos-installer ## Build the image of this release, dist/okd-baremetal-<version>.tar, as root on Debian
 	@tools/packages tools/image-build.txt

@@ -95,7 +95,7 @@ def on_bootstrap(plan: Intent) -> Keepalived:
     numbers, machine = plan.api.priorities, plan.bootstrap
     own_api = Check(
         "own_api",
-        "A payload stops its own API once the control plane serves: the VIP must be free to move then.",
+        "Without an API, after a start or once the payload has ended it, a node that serves must have the VIP.",
         f"{BIN}/okd-own-api.sh",
         numbers.bootstrap_api_down,
         interval_s=2,

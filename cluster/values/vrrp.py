@@ -27,7 +27,7 @@ class ApiPriorities:
     release: int
     """Added after the release of the VIP."""
     bootstrap_api_down: int
-    """Added while the bootstrap VM's own API has been ready before and is not ready now."""
+    """Added while the bootstrap VM's own API is not ready, as after each of its starts."""
     control_plane: int = 40
     load_balancer: int = 20
     api: int = 5
@@ -53,11 +53,11 @@ API: dict[Policy, ApiPriorities] = {
 }
 """A healthy control-plane node has 68; any node that balances the API has at least 58, and any other at most 48.
 
-`release`: the bootstrap VM has 70 (machine-config-operator 1537a2234 and 2aae23b81) until it releases the VIP or its
-API stops. Then it has 50: less than every node that serves, more than every node that does not. So the VIP moves to
-a node that serves, and returns by itself if the control plane dies right after the release. `preempt`: the bootstrap
-VM has 51 from the start, and the first node that serves takes the VIP (as up to OpenShift 4.5, with 50). With 51, it
-stays between the two groups of nodes after both decrements.
+`release`: the bootstrap VM has 70 (machine-config operator 1537a2234 and 2aae23b81) while its API is ready, until it
+releases the VIP. Else it has 50: less than every node that serves, more than every node that does not. So the VIP
+moves to a node that serves, and returns by itself if the control plane dies right after the release. `preempt`: the
+bootstrap VM has 51 from the start, and the first node that serves takes the VIP (as up to OpenShift 4.5, with 50).
+With 51, it stays between the two groups of nodes after both decrements.
 """
 
 INGRESS = IngressPriorities()

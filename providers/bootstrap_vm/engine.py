@@ -7,6 +7,7 @@ from base.clock import Clock
 from base.errors import Fault, HypervisorError, word
 from base.progress import Progress, Report
 from base.shown import few
+from cluster.values.balancer import Balancer
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from wires.libvirt.hypervisor import Card, Domain, DomainSpec, Hypervisor
 from wires.libvirt.shutdown import stop
@@ -38,6 +39,8 @@ class NetworkProbes:
     vip_macs: Callable[[], frozenset[str]]
     answering_node: Callable[[], str | None]
     """Returns the address of a control-plane node whose API port answers, or None."""
+    macs_of: Callable[[str], frozenset[str]]
+    """Returns the MACs that answer an address."""
 
 
 @dataclass(frozen=True)
@@ -67,10 +70,10 @@ class BootstrapVmEngine:
                 self.hypervisor.start(vm.name)
             self.report(Progress("running" if domain.running else "started again"))
             return
-        self._refuse_foreign_vip(vm, network)
         if domain and (node := network.answering_node()):
             what = f"its configuration has changed, and {node} of the control plane answers already"
             raise HypervisorError(what, where=vm.name, fix="revert the change, or go on to phase production")
+        self._refuse_foreign_vip(vm, network)
         # Fetch what may be missing before ending the existing VM.
         base, config = self._base(vm), ignition()
         if domain:
@@ -127,7 +130,11 @@ class BootstrapVmEngine:
         return path
 
     def _refuse_foreign_vip(self, vm: BootstrapVmSpec, network: NetworkProbes, *, has_run: bool = False) -> None:
-        if others := network.vip_macs() - {vm.mac}:
+        others = network.vip_macs() - {vm.mac}
+        if others and has_run and vm.balancer is Balancer.CLUSTER:
+            # Until its API is ready, the VM takes the VIP from no node that serves (docs/adr/0069).
+            others = others.difference(*map(network.macs_of, vm.nodes))
+        if others:
             what = f"already answered by {', '.join(few(others))}, wanted only the bootstrap VM {vm.mac}"
             fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
             if has_run and (node := network.answering_node()):

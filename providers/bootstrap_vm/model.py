@@ -151,4 +151,4 @@ class BootstrapVmOuts(Outs):
     """The VM as libvirt reports it."""
 
     running: bool = True
-    """False if it was off at the last `pulumi refresh`."""
+    """False if it was off, or gone, at the last `pulumi refresh`."""

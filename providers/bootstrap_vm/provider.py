@@ -35,10 +35,11 @@ class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
         _ensure(new)
         return BootstrapVmOuts()
 
-    def _read(self, spec: BootstrapVmSpec, outs: BootstrapVmOuts) -> BootstrapVmOuts | None:
+    def _read(self, spec: BootstrapVmSpec, outs: BootstrapVmOuts) -> BootstrapVmOuts:
         with connected(spec.libvirt_uri) as hypervisor:
             domain = hypervisor.find(spec.name)
-        return BootstrapVmOuts(running=domain.running) if domain else None
+        # One that is gone may have left its volumes, of which one is secret: the resource stays, to remove them.
+        return BootstrapVmOuts(running=domain is not None and domain.running)
 
     def _delete(self, spec: BootstrapVmSpec, outs: BootstrapVmOuts) -> None:
         with held(f"domain {spec.name}"), connected(spec.libvirt_uri) as hypervisor:
@@ -61,6 +62,7 @@ def _network(spec: BootstrapVmSpec) -> NetworkProbes:
         vip=spec.vip,
         vip_macs=lambda: macs_on(spec.bridge, spec.vip),
         answering_node=lambda: _answering(spec.nodes),
+        macs_of=lambda address: macs_on(spec.bridge, address),
     )
 
 

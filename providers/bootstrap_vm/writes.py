@@ -9,11 +9,12 @@ from wires.libvirt import writes
 ENDS = (writes.PRESS, writes.CUT, writes.UNDEFINE)
 
 
-def planned(old: BootstrapVmSpec | None, _outs: BootstrapVmOuts, new: BootstrapVmSpec | None) -> Iterator[Write]:
+def planned(old: BootstrapVmSpec | None, outs: BootstrapVmOuts, new: BootstrapVmSpec | None) -> Iterator[Write]:
     """Yield what a creation, an update or a deletion may write.
 
     Args:
         old: The inputs in the state; None for a creation.
+        outs: The outputs in the state.
         new: The inputs to come; None for a deletion.
     """
     if new is None:
@@ -21,8 +22,8 @@ def planned(old: BootstrapVmSpec | None, _outs: BootstrapVmOuts, new: BootstrapV
             yield from _removed(old)
         return
     yield writes.to_domain(new.name, writes.START)
-    if old is None or old.build != new.build:
-        # A creation, too, builds a VM again that an earlier run has left.
+    if old is None or old.build != new.build or not outs.running:
+        # A creation, too, builds a VM again that an earlier run has left; one that does not run may be gone.
         yield from _removed(new)
         yield writes.to_domain(new.name, writes.DEFINE)
         yield from (writes.to_volume(new.pool, volume, writes.MAKE) for volume in new.volumes)

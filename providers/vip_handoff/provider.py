@@ -41,7 +41,8 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
     def _delete(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> None:
         """Stop the VM in phase `bootstrap`: `BootstrapVm` refuses to delete one that holds a live cluster's VIP."""
         if spec.phase is Phase.BOOTSTRAP:
-            _guest(spec).stop()
+            with held(spec.where):
+                _guest(spec).stop()
 
     def _read(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> VipHandoffOuts:
         # A refresh probes only the segment, and so needs no payload.

@@ -140,6 +140,10 @@ def _answered(guest: BootstrapGuest, word: Word, *wanted: str) -> str:
 
 NOT_READY = "see why it is not ready, then run `pulumi up` again"
 NOT_COMPLETE = "see what `openshift-install wait-for bootstrap-complete` reports, then run `pulumi up` again"
+VM_OFF = (
+    f"{NOT_COMPLETE}; if the bootstrap VM is off, set phase bootstrap and run `pulumi up --refresh`, which starts it "
+    "again, then go on with phase production"
+)
 
 TABLE = {
     State.PROVE: Transition(
@@ -200,7 +204,7 @@ TABLE = {
         success=State.LET_GO,
         failure=State.LEFT,
         late=State.LEFT,
-        fix=NOT_COMPLETE,
+        fix=VM_OFF,
     ),
     State.LET_GO: Transition(does=_let_go, success=State.DONE, failure=State.LEFT),
     State.BACK: Transition(

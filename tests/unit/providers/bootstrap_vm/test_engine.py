@@ -46,7 +46,7 @@ def spec_with(**changes: Any) -> BootstrapVmSpec:
 
 
 CHANGED = spec_with(ignition_sha256="b" * 64)
-STRANGER = "0a:00:00:00:00:01"
+STRANGER, NODE = "0a:00:00:00:00:01", "52:54:00:00:00:21"
 IGNITION = b'{"ignition": {"version": "3.2.0"}}'
 BUILT = [f"make {NAME}.qcow2", f"make {NAME}.ign", f"define {NAME}", f"start {NAME}"]
 
@@ -78,7 +78,10 @@ class Rig:
 
     @property
     def network(self) -> NetworkProbes:
-        return NetworkProbes("192.0.2.5", lambda: self.vip_macs, lambda: self.node)
+        own = frozenset({NODE})
+        return NetworkProbes(
+            "192.0.2.5", lambda: self.vip_macs, lambda: self.node, lambda at: own if at in SPEC.nodes else frozenset()
+        )
 
     def ensure(self, spec: BootstrapVmSpec = SPEC) -> list[str]:
         def ignition() -> bytes:
@@ -119,9 +122,32 @@ def test_a_stopped_vm_is_started_and_not_rebuilt() -> None:
     assert rig.composed == 0
 
 
-def test_a_vm_that_went_off_after_a_node_took_the_vip_is_needed_no_more() -> None:
-    """`cases/simulation` B. Started again, it would take the VIP before its API is ready."""
-    line = Rig(frozenset({STRANGER}), node="192.0.2.21").has(running=False).refuses()
+def test_a_vm_that_went_off_is_started_though_a_node_has_the_vip() -> None:
+    """`cases/simulation` B: OKD cannot complete without it, nor etcd have its quorum (docs/adr/0069)."""
+    for node in (None, "192.0.2.21"):
+        assert Rig(frozenset({NODE}), node=node).has(running=False).ensure() == [f"start {NAME}"]
+
+
+def test_a_vm_that_went_off_is_not_started_beside_a_stranger_with_the_vip() -> None:
+    rig = Rig(frozenset({NODE, STRANGER})).has(running=False)
+    assert f"already answered by {STRANGER}, wanted only the bootstrap VM" in rig.refuses()
+
+
+def test_a_vm_that_has_to_be_built_is_not_while_a_node_has_the_vip() -> None:
+    """A new disk is another cluster."""
+    assert f"already answered by {NODE}" in Rig(frozenset({NODE})).refuses()
+
+
+def test_a_changed_vm_that_went_off_is_not_said_to_meet_a_stranger() -> None:
+    """`free the address` would be no fix: it is a node's of this cluster, which needs the VM as it was."""
+    line = Rig(frozenset({NODE}), node="192.0.2.21").has(running=False).refuses(CHANGED)
+    assert line.endswith("Fix: revert the change, or go on to phase production")
+
+
+def test_on_platform_baremetal_a_vm_that_went_off_is_needed_no_more() -> None:
+    """The nodes' keepalived does not hear it: both would answer the VIP."""
+    vm = spec_with(balancer="operator")
+    line = Rig(frozenset({NODE}), node="192.0.2.21").has(vm, running=False).refuses(vm)
     assert line.partition(" Fix: ")[2] == (
         "if 192.0.2.21, which answers, is of this cluster: go on to phase production, which needs no VM"
     )

@@ -281,8 +281,19 @@ class TestRead:
             given if running else {**given, "running": False},
         )
 
-    def test_a_missing_vm_has_an_empty_id(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:
-        assert BootstrapVmProvider().read(NAME, props).id == ""
+    def test_a_vm_that_is_gone_stays_in_the_state_so_that_its_volumes_go_too(
+        self, adapters: FakeAdapters, props: dict[str, Any]
+    ) -> None:
+        """`virsh undefine --remove-all-storage` leaves the volume with the Ignition config, which is secret."""
+        BootstrapVmProvider().create(props)
+        del adapters.hypervisor.domains[NAME]
+        read = BootstrapVmProvider().read(NAME, props)
+        assert read.id == NAME
+        assert read.inputs
+        assert read.outs
+        assert read.inputs["running"] is False
+        BootstrapVmProvider().delete(NAME, read.outs)
+        assert list(adapters.hypervisor.volumes) == [BASE]
 
 
 class TestDelete:

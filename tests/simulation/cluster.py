@@ -1,0 +1,318 @@
+"""What runs on the machines once they are up: etcd, the API, nodes, certificate requests, OKD's own bootstrap."""
+
+import random
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from testing.certificate_requests import client_request, node, serving_request
+from tests.simulation.servers import Server, System
+from tests.simulation.vm import Libvirt
+
+BOOTSTRAP = "bootstrap"
+
+
+@cache
+def _request(kind: str, host: str, address: str) -> dict[str, Any]:
+    return client_request(host) if kind == "client" else serving_request(host, address)
+
+
+@dataclass(eq=False)
+class Etcd:
+    """etcd and OKD's bootstrap of one disk of the bootstrap VM."""
+
+    number: int
+    members: dict[str, System | None] = field(default_factory=dict)
+    """By machine: the system that has the data; None for the bootstrap VM."""
+    seeded: bool = False
+    is_complete: bool = False
+    """OKD's bootstrap says that its work is complete."""
+    is_removed: bool = False
+    """The bootstrap VM is no member any more."""
+    has_ended: bool = False
+    """The payload has ended the bootstrap VM's API."""
+    ready_s: float = 0.0
+    """Seconds for which the whole control plane has been ready."""
+
+
+@dataclass(eq=False)
+class Node:
+    """The operating system of one server."""
+
+    host: str
+    address: str
+    in_control_plane: bool
+    up_s: float = 0.0
+    """Seconds since its system came up; 0: it does not run."""
+    joined_s: float = 0.0
+    """Seconds since it has become a node; 0: it has not, since it came up."""
+    api_runs: bool = False
+    has_quorum: bool = False
+    serves_config: bool = False
+    has_serving_certificate: bool = False
+    flaps_until: float = 0.0
+
+
+@dataclass
+class Pace:
+    """Seconds that the steps of this world's machines take."""
+
+    join_s: float = 20
+    member_s: float = 20
+    config_s: float = 20
+    complete_s: float = 60
+    removed_s: float = 90
+    ended_s: float = 60
+    """From both until the payload ends the bootstrap VM's API; inf: never."""
+
+
+@dataclass
+class Cluster:
+    """All of it."""
+
+    servers: Mapping[str, Server]
+    libvirt: Libvirt
+    nodes: dict[str, Node]
+    now: Callable[[], float]
+    told: Callable[[str], None]
+    vip_holder: Callable[[], str]
+    """Returns the one machine that holds the API VIP; empty: none, or several."""
+    pace: Pace = field(default_factory=Pace)
+    etcds: list[Etcd] = field(default_factory=list)
+    objects: dict[str, System] = field(default_factory=dict)
+    """The nodes that the API has, with the system of each."""
+    requests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    bootstrap_ready: bool = False
+    config_down_until: float = 0.0
+    _serial: int = 0
+
+    @property
+    def control_plane(self) -> list[Node]:
+        return [each for each in self.nodes.values() if each.in_control_plane]
+
+    def new_disk(self) -> int:
+        """The VM gets a new disk: another cluster, with an etcd and nodes of its own."""
+        self.etcds.append(Etcd(len(self.etcds)))
+        self.objects.clear()
+        self.requests.clear()
+        return len(self.etcds) - 1
+
+    @property
+    def etcd(self) -> Etcd | None:
+        """That of the newest disk."""
+        return self.etcds[-1] if self.etcds else None
+
+    def etcd_of(self, host: str) -> Etcd | None:
+        system = self.servers[host].system
+        return None if system is None or system.generation is None else self.etcds[system.generation]
+
+    def is_alive(self, etcd: Etcd, member: str) -> bool:
+        if member == BOOTSTRAP:
+            return self.libvirt.is_up() and self.libvirt.generation == etcd.number
+        return self.nodes[member].up_s > 0 and self.servers[member].system is etcd.members[member]
+
+    def has_quorum(self, etcd: Etcd, without: str = "") -> bool:
+        alive = [each for each in etcd.members if each != without and self.is_alive(etcd, each)]
+        return len(alive) > len(etcd.members) // 2
+
+    def api_serves(self, etcd: Etcd) -> bool:
+        """Whether any API of a generation serves."""
+        of_bootstrap = self.bootstrap_ready and self.libvirt.generation == etcd.number
+        return of_bootstrap or any(
+            self.is_ready(each) and self.etcd_of(each.host) is etcd for each in self.control_plane
+        )
+
+    def is_ready(self, each: Node) -> bool:
+        return each.api_runs and each.has_quorum and self.now() >= each.flaps_until
+
+    # A second passes.
+    def tick(self) -> None:
+        self._bootstrap()
+        for each in self.nodes.values():
+            self._node(each)
+        for each in self.control_plane:
+            own = self.etcd_of(each.host)
+            each.has_quorum = own is not None and self.has_quorum(own)
+        if self.etcd:
+            self._complete(self.etcd)
+
+    def _bootstrap(self) -> None:
+        number = self.libvirt.generation
+        etcd = self.etcds[number] if number is not None else None
+        if etcd and self.libvirt.may_serve() and not etcd.seeded:
+            etcd.seeded = True
+            etcd.members[BOOTSTRAP] = None
+        before = self.bootstrap_ready
+        may = etcd is not None and self.libvirt.may_serve() and not etcd.has_ended
+        self.bootstrap_ready = bool(may and etcd and self.has_quorum(etcd))
+        if before != self.bootstrap_ready:
+            self.told(f"the bootstrap VM's API is {'ready' if self.bootstrap_ready else 'not ready any more'}")
+
+    def _node(self, each: Node) -> None:
+        system = self.servers[each.host].runs()
+        if system is None:
+            if each.up_s:
+                self.told(f"the system of {each.host} is down")
+            each.up_s = each.joined_s = 0.0
+            each.api_runs = each.serves_config = each.has_serving_certificate = False
+            return
+        if system.generation is None and not self._fetches_config(each, system):
+            return
+        each.up_s += 1
+        etcd = self.etcd_of(each.host)
+        assert etcd
+        if each.joined_s or (each.up_s > self.pace.join_s and self._joins(each, system, etcd)):
+            each.joined_s += 1
+        if each.in_control_plane and system.has_joined:
+            self._serves(each, system, etcd)
+
+    def _fetches_config(self, each: Node, system: System) -> bool:
+        """The first boot fetches its config through the VIP, and tries until it gets it."""
+        holder = self.vip_holder()
+        if self.now() < self.config_down_until or not holder:
+            return False
+        if holder == BOOTSTRAP:
+            if not (each.in_control_plane and self.bootstrap_ready):
+                return False
+            system.generation = self.libvirt.generation
+        elif self.nodes[holder].serves_config:
+            own = self.servers[holder].system
+            system.generation = own.generation if own else None
+        if system.generation is not None:
+            self.told(f"{each.host} gets its config from {holder}")
+        return system.generation is not None
+
+    def _joins(self, each: Node, system: System, etcd: Etcd) -> bool:
+        """Kubelet has its certificates approved: the client's, then that by which it serves."""
+        if system.has_joined and self.objects.get(each.host) is system:
+            each.has_serving_certificate = True
+            return True
+        if not self.api_serves(etcd):
+            return False
+        if self.objects.get(each.host) is not system:
+            if system.taken_out:
+                return False
+            if not self._approved("client", each, system, etcd):
+                return False
+            self.objects[each.host] = system
+            system.has_joined = True
+            self.told(f"{each.host} has joined the cluster")
+        if not self._approved("serving", each, system, etcd):
+            return False
+        each.has_serving_certificate = True
+        return True
+
+    def _approved(self, kind: str, each: Node, system: System, etcd: Etcd) -> bool:
+        key = f"{kind}/{each.host}/{id(system)}"
+        if key not in self.requests:
+            self._serial += 1
+            metadata = {"name": f"csr-{self._serial}", "uid": f"uid-{self._serial}", "resourceVersion": "7"}
+            self.requests[key] = {**_request(kind, each.host, each.address), "metadata": metadata, "status": {}}
+        request = self.requests[key]
+        if self.bootstrap_ready and self.libvirt.generation == etcd.number and not etcd.is_complete:
+            request["status"] = {"conditions": [{"type": "Approved", "status": "True", "reason": "Bootstrap"}]}
+        return bool(request["status"])
+
+    def _serves(self, each: Node, system: System, etcd: Etcd) -> None:
+        is_member = etcd.members.get(each.host) is system
+        is_due = each.up_s > self.pace.join_s + self.pace.member_s and not system.taken_out
+        if is_due and each.host not in etcd.members and self.has_quorum(etcd):
+            etcd.members[each.host] = system
+            self.told(f"{each.host} is a member of etcd")
+        if is_member:
+            each.api_runs = True
+            each.serves_config = each.serves_config or each.up_s > self.pace.join_s + self.pace.config_s
+
+    def _complete(self, etcd: Etcd) -> None:
+        """OKD's bootstrap is complete some time after all of the control plane has joined."""
+        members = [each for each in self.control_plane if etcd.members.get(each.host)]
+        if etcd.is_complete and etcd.is_removed and not etcd.has_ended:
+            etcd.ready_s += 1
+            etcd.has_ended = etcd.ready_s > self.pace.ended_s
+            return
+        if len(members) < len(self.control_plane) or not self.bootstrap_ready or not self.has_quorum(etcd):
+            return
+        etcd.ready_s += 1
+        if etcd.ready_s > self.pace.complete_s and not etcd.is_complete:
+            etcd.is_complete = True
+            self.told("OKD: its bootstrap is complete")
+        others = sum(self.is_alive(etcd, each.host) for each in members)
+        if etcd.ready_s > self.pace.removed_s and etcd.is_complete and others > len(members) // 2:
+            etcd.is_removed, etcd.ready_s = True, 0.0
+            del etcd.members[BOOTSTRAP]
+            self.told("OKD: the bootstrap VM is no member of etcd any more")
+
+    # By hand, as an administrator does.
+    def take_out(self, host: str) -> None:
+        self.objects.pop(host, None)
+        for etcd in self.etcds:
+            etcd.members.pop(host, None)
+        if system := self.servers[host].system:
+            system.taken_out = True
+
+
+@dataclass
+class SimKube:
+    """`KubernetesWriter` of one cluster."""
+
+    cluster: Cluster
+    problem: Callable[[str], str | None]
+    """Returns why the API behind an address cannot be asked."""
+
+    def _reach(self, address: str) -> None:
+        if problem := self.problem(address):
+            raise ConnectionError(problem)
+
+    def get(self, address: str, path: str, model: Any) -> Any:
+        self._reach(address)
+        objects, name = self.cluster.objects, path.rpartition("/")[2]
+        answers: dict[str, Callable[[], dict[str, Any] | None]] = {
+            "certificatesigningrequests": lambda: {"items": [*self.cluster.requests.values()]},
+            "nodes": lambda: {"items": [self._node(each) for each in objects]},
+            "bootstrap": lambda: {"data": {"status": "complete"}} if self._etcd.is_complete else None,
+            "etcd-endpoints": self._members,
+            "cluster": self._operator,
+        }
+        answer = answers[name]() if name in answers else self._node(name) if name in objects else None
+        return answer and model.model_validate(answer)
+
+    @property
+    def _etcd(self) -> Etcd:
+        assert self.cluster.etcd
+        return self.cluster.etcd
+
+    def _members(self) -> dict[str, Any] | None:
+        members = {each: self.cluster.nodes[each].address for each in self._etcd.members if each != BOOTSTRAP}
+        return {"data": members} if members else None  # else the etcd operator has not started
+
+    def _operator(self) -> dict[str, Any]:
+        etcd = self._etcd
+        degraded = any(not self.cluster.is_alive(etcd, each) for each in etcd.members)
+        conditions = {"EtcdBootstrapMemberRemoved": etcd.is_removed, "EtcdMembersDegraded": degraded}
+        return {"status": {"conditions": [{"type": it, "status": str(value)} for it, value in conditions.items()]}}
+
+    def patch(self, address: str, path: str, change: dict[str, Any]) -> None:
+        self._reach(address)
+        name = path.split("/")[-2]
+        for request in self.cluster.requests.values():
+            if request["metadata"]["name"] == name:
+                request["status"] = change["status"]
+                return
+        raise ConnectionError("status 404")
+
+    def _node(self, host: str) -> dict[str, Any]:
+        is_ready = self.cluster.nodes[host].joined_s > 0
+        return node(host, ready=str(is_ready), uuid=self.cluster.objects[host].machine.uuid)
+
+
+def pace(rng: random.Random) -> Pace:
+    """Return a pace of a world."""
+    return Pace(
+        join_s=rng.randint(5, 60),
+        member_s=rng.randint(5, 60),
+        config_s=rng.randint(5, 60),
+        complete_s=rng.randint(10, 90),
+        removed_s=rng.randint(10, 90),
+        ended_s=rng.choice((30, 120, float("inf"))),
+    )

@@ -1,0 +1,185 @@
+"""Histories: what is done to a cluster, and what happens to it meanwhile, drawn from a seed as plain data."""
+
+import random
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from cluster.values.vrrp import Policy
+
+HOSTS = 4
+
+
+@dataclass(frozen=True)
+class Happening:
+    """What happens `at_s` seconds after a run has begun; see `Life.happen` for what there is."""
+
+    what: str
+    at_s: float
+    host: int = 0
+    for_s: float = 0.0
+
+    def __str__(self) -> str:
+        spell = f" for {self.for_s:.0f} s" if self.for_s else ""
+        return f"after {self.at_s:.0f} s {self.what} ({self.host}){spell}"
+
+
+@dataclass(frozen=True)
+class Struck:
+    """A fault of a BMC; see `servers.Strike`."""
+
+    host: int
+    kind: str
+    skip: int
+    times: int
+
+    def __str__(self) -> str:
+        return f"the BMC of {self.host} has {self.kind} {self.times} times after {self.skip} requests"
+
+
+@dataclass(frozen=True)
+class Act:
+    """What the operator does next.
+
+    Args:
+        what: `up`, `refresh`, `destroy`; `wait`; `happen`; or `set`, an option.
+        phase: Of `up`.
+        kill_at_s: Seconds after its begin at which the run is killed. None: it is not.
+        kill_at_write: Number of the write before which it is killed. None: it is not.
+        seconds: Of `wait`.
+        option: Of `set`: its name, the host, and a value.
+    """
+
+    what: str
+    phase: str = ""
+    kill_at_s: float | None = None
+    kill_at_write: int | None = None
+    go_on: bool = False
+    seconds: float = 0.0
+    option: tuple[str, int, int] = ("", 0, 0)
+    happenings: tuple[Happening, ...] = ()
+    strikes: tuple[Struck, ...] = ()
+
+    @property
+    def is_run(self) -> bool:
+        return self.what in ("up", "refresh", "destroy")
+
+    def __str__(self) -> str:
+        words = [self.what, self.phase]
+        if self.what == "set":
+            words = ["set {} of {} to {}".format(*self.option)]
+        if self.seconds:
+            words.append(f"{self.seconds:.0f} s")
+        if self.kill_at_s is not None:
+            words.append(f"killed after {self.kill_at_s:.0f} s")
+        if self.kill_at_write is not None:
+            words.append(f"killed before its write {self.kill_at_write}")
+        if self.go_on:
+            words.append("--continue-on-error")
+        return "; ".join([" ".join(filter(None, words)), *map(str, (*self.happenings, *self.strikes))])
+
+
+@dataclass(frozen=True)
+class History:
+    """One history."""
+
+    seed: str
+    policy: Policy = "release"
+    traits: tuple[tuple[tuple[str, Any], ...], ...] = ((),) * HOSTS
+    """By host, how its BMC and firmware differ from the kindest."""
+    acts: tuple[Act, ...] = field(default=())
+    goal: str = "production"
+    ends_destroyed: bool = False
+
+
+def drawn(seed: str) -> History:
+    """Draw a history: bootstrap, kills, production, kills, and so on, in any order that an operator might try."""
+    rng = random.Random(seed)  # noqa: S311
+    history = History(
+        seed,
+        policy="preempt" if rng.random() < 0.15 else "release",
+        traits=tuple(_traits(rng) for _ in range(HOSTS)),
+        goal=rng.choice(("production", "production", "production", "bootstrap")),
+        ends_destroyed=rng.random() < 0.4,
+    )
+    acts, phase = list[Act](), "bootstrap"
+    for _ in range(rng.randint(2, 6)):
+        if acts and rng.random() < 0.35:
+            phase = "production" if phase == "bootstrap" or rng.random() < 0.9 else "bootstrap"
+        if acts and rng.random() < 0.2:
+            acts.append(_option(rng))
+        acts.append(_run(rng, phase, is_first=not acts))
+        if rng.random() < 0.5:
+            acts.append(Act("wait", seconds=round(rng.choice((rng.uniform(1, 60), rng.uniform(1, 900))))))
+        if rng.random() < 0.15:
+            what = rng.choice(("press", "press", "reboot", "vm_crash", "vm_vanish", "replace"))
+            acts.append(Act("happen", happenings=(Happening(what, 0, rng.randrange(HOSTS)),)))
+    return replace(history, acts=tuple(acts))
+
+
+def _traits(rng: random.Random) -> tuple[tuple[str, Any], ...]:
+    traits: dict[str, Any] = {"sticky": rng.random() < 0.5, "change_s": rng.choice((1.0, 3.0, 8.0, 40.0))}
+    traits |= {"install_s": float(rng.randint(30, 120)), "boot_s": float(rng.randint(15, 60))}
+    if rng.random() < 0.3:
+        traits["settle_s"] = 90.0
+    if rng.random() < 0.4:
+        traits["reads_at_boot"] = True
+    if rng.random() < 0.3:
+        traits["boot_mode"] = "Legacy"
+    if rng.random() < 0.3:
+        traits["forgets"] = True
+    if rng.random() < 0.3:
+        traits["post_s"] = float(rng.randint(5, 60))
+    if rng.random() < 0.3:
+        traits["by_job"] = True
+    if rng.random() < 0.3:
+        traits["found"] = rng.choice(("on", "image", "on-image"))
+    return tuple(traits.items())
+
+
+def _run(rng: random.Random, phase: str, *, is_first: bool) -> Act:
+    what = "up"
+    if not is_first and rng.random() < 0.15:
+        what = rng.choice(("refresh", "refresh", "destroy"))
+    act = Act(what, phase, go_on=what == "up" and rng.random() < 0.08)
+    if rng.random() < 0.55:
+        if rng.random() < 0.6:
+            act = replace(act, kill_at_write=rng.randint(1, 40))
+        else:
+            act = replace(act, kill_at_s=round(rng.choice((rng.uniform(0, 60), rng.uniform(0, 1200)))))
+    strikes = tuple(_struck(rng) for _ in range(rng.choice((0, 0, 0, 1, 2, 4))))
+    happenings = tuple(_happening(rng) for _ in range(rng.choice((0, 0, 0, 1, 1, 2))))
+    return replace(act, strikes=strikes, happenings=happenings)
+
+
+def _struck(rng: random.Random) -> Struck:
+    kind = rng.choice(("refused", "lost", "lost", "busy", "down"))
+    times = rng.randint(20, 200) if kind == "down" else rng.choice((1, 1, 2, 5))
+    return Struck(rng.randrange(HOSTS), kind, rng.randint(0, 25), times)
+
+
+def _happening(rng: random.Random) -> Happening:
+    what = rng.choice(
+        (
+            "press",
+            "reboot",
+            "bmc_restart",
+            "media_vanish",
+            "vm_crash",
+            "vm_crash",
+            "libvirt_down",
+            "channel_down",
+            "blind",
+            "stranger",
+            "deaf",
+            "api_flap",
+            "api_flap",
+            "config_down",
+        )
+    )
+    at_s = round(rng.choice((rng.uniform(0, 60), rng.uniform(0, 300), rng.uniform(0, 1200))))
+    return Happening(what, at_s, rng.randrange(HOSTS), round(rng.choice((rng.uniform(2, 20), rng.uniform(10, 300)))))
+
+
+def _option(rng: random.Random) -> Act:
+    name = rng.choice(("reinstall", "reinstall", "consent", "memory_mib", "host_s"))
+    return Act("set", option=(name, rng.randrange(HOSTS), rng.randint(1, 3)))

@@ -1,0 +1,366 @@
+"""Lives a history: runs the program, strikes, kills; then an operator brings the cluster to its goal; and judges."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from typing import Any
+
+from base.spec import Spec
+from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
+from tests.simulation.clock import Killed
+from tests.simulation.history import Act, Happening, History
+from tests.simulation.operator import Operator
+from tests.simulation.program import API, program
+from tests.simulation.promises import Breach
+from tests.simulation.servers import SITE_IMAGE, Strike
+from tests.simulation.site import SECONDS, Wanted, site, uuid
+from tests.simulation.stack import Report, Stack
+from tests.simulation.wires import wired
+from tests.simulation.world import Asked, World
+from wires.bmc.client import BootOverride, Identity, Power
+
+RUNS = 4
+"""Runs within which the goal has to be reached once nothing fails any more, for each phase on the way."""
+SETTLES_S = 400.0
+MOST_S = {
+    "machines": 330,
+    "host": 8 * SECONDS["bmc_s"],
+    "network": 60,
+    "bootstrap": 300,
+    "api": 900 + 900 + 900 + 5 * 30 + 300,
+    "control-plane": 3000 + 120,
+    "compute": 3000 + 120,
+    "ingress": 960,
+}
+"""Seconds within which each resource has to end, by the deadlines that it is given."""
+
+
+class Life:
+    """One history, as it is lived."""
+
+    def __init__(self, history: History, *, story: bool = False) -> None:
+        self.history = history
+        self.world = World(history.seed, site(history.policy), story=story)
+        self.stack = Stack(self._bounded)
+        self.wanted = Wanted()
+        self.operator = Operator(self.world)
+        self.operation = ""
+        self.is_half_destroyed = False
+        self.runs = 0
+        self._set_traits()
+        self.found = dict[str, BootOverride]()
+        """How each server was when it was taken over."""
+
+    def _set_traits(self) -> None:
+        for server, traits in zip(self.world.servers.values(), self.history.traits, strict=True):
+            for name, value in traits:
+                if name != "found":
+                    setattr(server, name, value)
+                if name == "found" and "on" in value:
+                    server.state = Power.ON
+                if name == "found" and "image" in value:
+                    server.image = SITE_IMAGE
+
+    def live(self) -> list[Breach]:
+        """Live it, and return the promises that were broken."""
+        with wired(self.world):
+            for act in self.history.acts:
+                self._do(act)
+            self._calm()
+            if self._converge():
+                self.world.clock.pass_time(SETTLES_S)
+                self._judge_end()
+                self._judge_idle()
+                if self.history.ends_destroyed:
+                    self._judge_destroy()
+        return self.world.watch.breaches
+
+    # What is done.
+    def _do(self, act: Act) -> None:
+        self.world.tell(f"OPERATOR: {act}")
+        match act.what:
+            case "wait":
+                self.world.clock.pass_time(act.seconds)
+            case "happen":
+                self.happen(act.happenings[0])
+            case "set":
+                self._set(*act.option)
+            case _:
+                self._run(act)
+
+    def _set(self, name: str, index: int, value: int) -> None:
+        host = self.world.site.hosts[index]
+        machine = self.world.servers[host].machine
+        match name:
+            case "reinstall":
+                who = machine.serial if value % 2 else machine.uuid
+                self.wanted = replace(self.wanted, reinstall=_with(self.wanted.reinstall, host, who))
+            case "consent":
+                who = machine.uuid if value % 2 else machine.serial
+                self.wanted = replace(self.wanted, consents=_with(self.wanted.consents, host, who))
+            case "memory_mib":
+                self.wanted = replace(self.wanted, memory_mib=320 + value)
+            case "host_s":
+                self.wanted = replace(self.wanted, host_s=1000 * value)
+
+    def _run(self, act: Act) -> Report | None:
+        """Run the program. None: it was killed."""
+        world = self.world
+        world.run, world.writes, self.runs = world.run + 1, 0, self.runs + 1
+        world.clock.is_dead, world.kill_at_write = False, act.kill_at_write
+        world.clock.kill_at = float("inf") if act.kill_at_s is None else world.clock.now() + act.kill_at_s
+        for struck in act.strikes:
+            server = world.servers[world.site.hosts[struck.host]]
+            server.strikes.append(Strike(struck.kind, world.run, struck.skip, struck.times))
+            world.disturb()
+        for happening in act.happenings:
+            world.clock.after(happening.at_s, partial(self.happen, happening))
+        self.operation = act.what
+        if act.what == "up":
+            self.wanted = replace(self.wanted, phase=act.phase)
+        world.asked = self._asked(act)
+        world.warnings.clear()
+        try:
+            report = self._operate(act)
+        except Killed:
+            world.tell("KILL -9")
+            report = None
+        world.clock.is_dead, world.clock.kill_at, world.kill_at_write = False, float("inf"), None
+        world.locks.clear()
+        world.serve(None)
+        if report:
+            self._judge_errors(report)
+            world.tell(
+                f"{act.what} {'succeeds' if report.is_ok else 'fails'}: {', '.join(report.changes) or 'no changes'}"
+            )
+        return report
+
+    def _asked(self, act: Act) -> Asked:
+        """Return what the operator has asked for, by the inputs of the last successful update and of this one."""
+        consents = {name: f"SERIAL-{name}" for name in self.world.site.hosts} | dict(self.wanted.consents)
+        before = dict[str, str]()
+        for kept in self.stack.kept.values():
+            before |= kept.spec.reinstall if isinstance(kept.spec, HostProvisioningSpec) else {}
+        again = {host for host, who in self.wanted.reinstall if before.get(host) != who}
+        return Asked(consents, frozenset(again), frozenset(self._recorded()), act.what == "destroy")
+
+    def _operate(self, act: Act) -> Report:
+        if act.what == "refresh":
+            return self.stack.refresh()
+        if act.what == "destroy":
+            self.world.serves = False
+            self.is_half_destroyed = True
+            report = self.stack.destroy()
+            self.is_half_destroyed = not report.is_ok and not report.protected
+            self._let_go()
+            return report
+        return self.stack.up(program(self.world.site, self.wanted), go_on=act.go_on)
+
+    def _let_go(self) -> None:
+        """After a destruction, also one that ends half-way, what is on disks without a record is nobody's."""
+        for host, server in self.world.servers.items():
+            if server.system and host not in self._recorded():
+                server.system.has_joined = False
+
+    def _bounded(self, name: str, spec: Spec, call: Callable[[], Any]) -> Any:
+        world, began = self.world, self.world.clock.now()
+        kind, _, host = name.partition("/")
+        if host and name not in self.stack.kept:
+            self.found[host] = world.servers[host].override
+        try:
+            outs = call()
+        finally:
+            spent = world.clock.now() - began
+            most = MOST_S[kind]
+            if spent > most:
+                world.breach("deadline", f"{name}: {spent:.0f} s, at most {most} s")
+        if name == API and self.operation == "up":
+            self._proven()
+        return outs
+
+    def _proven(self) -> None:
+        world = self.world
+        world.serves = True
+        if world.clock.now() < world.disturbed_until:
+            return
+        if len(world.api.holders) != 1 and (world.api.crowd_s > 5 or world.api.silence_s > 5):
+            world.breach("proof", f"held by {' and '.join(world.api.holders) or 'nobody'}")
+
+    # What happens.
+    def happen(self, it: Happening) -> None:
+        """Have something happen to the world."""
+        world = self.world
+        if world.is_calm:
+            return
+        host = world.site.hosts[it.host]
+        server, node, now = world.servers[host], world.cluster.nodes[host], world.clock.now()
+        world.tell(f"it happens: {it.what} ({host}, {it.for_s:.0f} s)")
+        world.disturb(it.for_s + 300)
+        until = now + it.for_s
+        happen: dict[str, Callable[[], object]] = {
+            "press": server.press,
+            "reboot": server.reboot,
+            "bmc_restart": lambda: server.restart_bmc(it.for_s),
+            "media_vanish": lambda: setattr(server, "image", None),
+            "vm_crash": world.libvirt.crash,
+            "vm_vanish": self._vanish,
+            "libvirt_down": lambda: setattr(world.libvirt, "down_until", until),
+            "channel_down": lambda: setattr(world.libvirt, "channel_down_until", until),
+            "blind": lambda: setattr(world, "blind_until", until),
+            "stranger": lambda: setattr(world, "stranger_until", until),
+            "deaf": lambda: setattr(world.api, "deaf_until", until),
+            "api_flap": lambda: setattr(node, "flaps_until", until),
+            "config_down": lambda: setattr(world.cluster, "config_down_until", until),
+            "replace": lambda: self._replace(host),
+        }
+        happen[it.what]()
+
+    def _vanish(self) -> None:
+        """A person removes the VM; never one that a cluster cannot do without, after which nobody could help."""
+        etcd = self.world.cluster.etcd
+        systems = [server.system for server in self.world.servers.values() if server.system]
+        if etcd is None or etcd.is_removed or all(system.generation is None for system in systems):
+            self.world.libvirt.vanish()
+
+    def _replace(self, host: str) -> None:
+        index = self.world.site.hosts.index(host)
+        self.world.servers[host].replace(Identity(uuid(100 + index), f"NEW-{host}", "R650", "Sim"))
+
+    def _calm(self) -> None:
+        """From now on nothing fails."""
+        world, now = self.world, self.world.clock.now()
+        world.is_calm = True
+        world.tell("from now on nothing fails")
+        world.libvirt.down_until = world.libvirt.channel_down_until = now
+        world.blind_until = world.stranger_until = world.api.deaf_until = world.cluster.config_down_until = now
+        for node in world.cluster.nodes.values():
+            node.flaps_until = now
+        for server in world.servers.values():
+            server.down_until, server.strikes = now, []
+        world.clock.pass_time(120)
+
+    # The end.
+    def _converge(self) -> bool:
+        """Bring the cluster to its goal, doing what the errors say; return whether that is reached."""
+        if self.is_half_destroyed:  # whoever began that ends it
+            self._destroy()
+        kept = self.stack.kept.get(API)
+        phase = getattr(kept.spec, "phase", "bootstrap") if kept else "bootstrap"
+        etcd = self.world.cluster.etcd
+        is_lost = kept is not None and etcd is not None and etcd.is_removed and not self.world.libvirt.domains
+        is_over = phase == "production" or is_lost
+        goal = "production" if is_over else self.history.goal
+        for step in ("bootstrap", "production") if goal == "production" and not is_over else (goal,):
+            if not self._reach(str(step)):
+                return False
+        self.goal = goal
+        return True
+
+    def _reach(self, phase: str) -> bool:
+        report: Report | None = None
+        for _attempt in range(RUNS):
+            self._follow(self._run(Act("refresh")))
+            report = self._run(Act("up", phase))
+            self.world.clock.pass_time(30)
+            if report and report.is_ok:
+                return True
+            self._follow(report)
+            if phase == "production" and self.operator.goes_back and not self.world.libvirt.is_running:
+                self.operator.goes_back = False
+                self._run(Act("refresh"))
+                self._run(Act("up", "bootstrap"))
+                self.world.clock.pass_time(SETTLES_S)
+        assert report
+        errors = "; ".join(f"{name}: {error}" for name, error in report.errors.items())
+        self.world.breach("converges", f"to phase {phase}: {errors[:600]}")
+        return False
+
+    def _follow(self, report: Report | None) -> None:
+        if report:
+            self.wanted = self.operator.follow(report, self.wanted, self._recorded())
+
+    def _recorded(self) -> set[str]:
+        outs = [kept.outs for kept in self.stack.kept.values() if isinstance(kept.outs, HostProvisioningOuts)]
+        return {host for each in outs for host in each.installed}
+
+    def _judge_errors(self, report: Report) -> None:
+        for name, error in report.crashes.items():
+            self.world.breach("error", f"{name}: {type(error).__name__}: {error}"[:400])
+        for name, failed in report.errors.items():
+            self.world.tell(f"ERROR of {name}: {failed}")
+            for fault in failed.faults:
+                if "Fix: " not in str(fault):
+                    self.world.breach("error", f"{name}: no fix: {fault}"[:400])
+
+    def _judge_end(self) -> None:
+        world, wrong = self.world, list[str]()
+        etcd, holders = world.cluster.etcd, world.api.holders
+        is_production = self.goal == "production"
+        for host in world.site.hosts if is_production else world.site.masters:
+            server, system = world.servers[host], world.servers[host].runs()
+            if system is None or etcd is None or system.generation != etcd.number:
+                wrong.append(f"{host} does not run this cluster")
+            if server.image:
+                wrong.append(f"{host} has {server.image} in its drive")
+            if host not in self._recorded():
+                wrong.append(f"{host} has no record")
+            if host in world.site.masters and not world.cluster.is_ready(world.cluster.nodes[host]):
+                wrong.append(f"the API of {host} is not ready")
+        if len(holders) != 1 or (is_production and holders[0] not in world.site.masters):
+            wrong.append(f"the API VIP is held by {' and '.join(holders) or 'nobody'}")
+        if is_production and (world.libvirt.domains or world.libvirt.volumes.keys() != {world.site.base_volume}):
+            wrong.append("the bootstrap VM is left")
+        if not is_production and not world.libvirt.is_running:
+            wrong.append("the bootstrap VM is off")
+        if wrong:
+            world.breach("end", "; ".join(wrong))
+
+    def _judge_idle(self) -> None:
+        report = self._run(Act("up", self.goal))
+        if report is None or not report.is_ok or report.changes or self.world.writes:
+            errors = "; ".join(map(str, report.errors.values())) if report else ""
+            done = ", ".join(report.changes) if report else ""
+            self.world.breach("idle", f"{self.world.writes} writes, {done}; {errors}"[:400])
+
+    def _judge_destroy(self) -> None:
+        self.wanted = replace(self.wanted, destroyable=True)
+        self._run(Act("up", self.goal))
+        if not self._destroy():
+            return
+        self.world.clock.pass_time(100)
+        if self.world.libvirt.domains or self.world.libvirt.volumes.keys() != {self.world.site.base_volume}:
+            self.world.breach("gone", f"{[*self.world.libvirt.domains]}, {[*self.world.libvirt.volumes]}")
+        for host, found in self.found.items():
+            self._judge_found(host, found)
+
+    def _destroy(self) -> bool:
+        """Destroy the cluster, doing what the errors say; return whether that succeeds."""
+        errors = list[str]()
+        for _ in range(RUNS):
+            report = self._run(Act("destroy"))
+            if report and report.is_ok:
+                return True
+            errors = [str(error) for error in report.errors.values()] if report else []
+            self._follow(report)
+        self.world.breach("converges", f"destroy: {'; '.join(errors)}"[:400])
+        return False
+
+    def _judge_found(self, host: str, found: BootOverride) -> None:
+        server = self.world.servers[host]
+        if server.machine.serial != f"SERIAL-{host}":
+            return
+        wrong = [] if server.state is Power.OFF else ["it is on"]
+        if server.image:
+            wrong.append(f"{server.image} is in its drive")
+        now = server.override
+        both_none = all(it.enabled == "Disabled" or it.target == "None" for it in (now, found))
+        if not both_none and (now.target, now.enabled) != (found.target, found.enabled):
+            wrong.append(f"boot override {now.target} {now.enabled}, found {found.target} {found.enabled}")
+        if now.mode != found.mode and not server.waits:
+            wrong.append(f"boot mode {now.mode}, found {found.mode}")
+        if wrong:
+            self.world.breach("found", f"{host}: {'; '.join(wrong)}")
+
+
+def _with(pairs: tuple[tuple[str, str], ...], key: str, value: str) -> tuple[tuple[str, str], ...]:
+    return tuple(sorted({**dict(pairs), key: value}.items()))

@@ -1,0 +1,78 @@
+"""An operator who does what the messages say, word by word, and nothing else."""
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+
+from tests.simulation.site import Wanted
+from tests.simulation.stack import Report
+from tests.simulation.world import World
+from wires.bmc.client import Power
+
+HOST = r"okd-(?:master|worker)-\d"
+
+
+@dataclass
+class Operator:
+    """Follows errors."""
+
+    world: World
+    goes_back: bool = False
+    """Whether an error has sent him back to phase bootstrap, for a VM that is off."""
+
+    def follow(self, report: Report, wanted: Wanted, recorded: Collection[str]) -> Wanted:
+        """Do what each error says; return what he wants of the next run."""
+        errors = [line for error in report.errors.values() for line in str(error).splitlines()]
+        for line in (*errors, *self.world.warnings):
+            wanted = self._follow(line, wanted)
+        for host in recorded:
+            server = self.world.servers[host]
+            if server.state is Power.OFF and server.system and server.disk:
+                server.press()  # a refresh says: installed, but off
+        return wanted
+
+    def _follow(self, line: str, wanted: Wanted) -> Wanted:
+        does: dict[str, Callable[[re.Match[str]], Wanted]] = {
+            r"remove from `reinstall` the hosts that are reinstalled already: ([\w, -]+)": lambda it: (
+                self._no_reinstall(wanted, it[1].split(", "))
+            ),
+            rf"consent\.({HOST})'? ([\w-]+)": lambda it: self._consent(wanted, it[1], it[2]),
+            rf"reinstall\.({HOST}) names": lambda it: self._no_reinstall(wanted, [it[1]]),
+            rf"not wiped: (?:node )?({HOST}) (?:exists|is a member)": lambda it: self._take_out(wanted, it[1]),
+            rf"node ({HOST}) has joined already; delete that node": lambda it: self._delete_node(wanted, it[1]),
+            r"revert the change": lambda _: replace(wanted, memory_mib=Wanted.memory_mib),
+            r"if the bootstrap VM is off, set phase bootstrap": lambda _: self._go_back(wanted),
+            rf"({HOST})\b.*switch (?:it|the server) off": lambda it: self._switch_off(wanted, it[1]),
+            rf"(?:({HOST}) and {HOST})+ hold copies of etcd": lambda it: self._no_reinstall(wanted, [it[1]]),
+        }
+        for pattern, do in does.items():
+            if found := re.search(pattern, line):
+                self.world.tell(f"OPERATOR: does as told: {found[0][:100]}")
+                wanted = do(found)
+        return wanted
+
+    def _no_reinstall(self, wanted: Wanted, hosts: Collection[str]) -> Wanted:
+        return replace(
+            wanted, reinstall=tuple(it for it in wanted.reinstall if it[0] not in {h.strip() for h in hosts})
+        )
+
+    def _consent(self, wanted: Wanted, host: str, who: str) -> Wanted:
+        return replace(wanted, consents=tuple(sorted({**dict(wanted.consents), host: who}.items())))
+
+    def _take_out(self, wanted: Wanted, host: str) -> Wanted:
+        self.world.cluster.take_out(host)
+        return wanted
+
+    def _delete_node(self, wanted: Wanted, host: str) -> Wanted:
+        self.world.cluster.objects.pop(host, None)
+        return wanted
+
+    def _go_back(self, wanted: Wanted) -> Wanted:
+        self.goes_back = True
+        return wanted
+
+    def _switch_off(self, wanted: Wanted, host: str) -> Wanted:
+        server = self.world.servers[host]
+        if server.state is Power.ON:
+            server.press()
+        return wanted

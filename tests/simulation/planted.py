@@ -1,0 +1,161 @@
+"""Faults planted in the program, and the seed that finds each first: `python -m tests.simulation.planted [SEEDS]`.
+
+Each fault is planted as a module is imported, in a process of its own; no file is changed.
+"""
+
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import subprocess
+import sys
+from types import ModuleType
+from typing import Any
+
+from testing.checkout import ROOT
+
+SEEDS = 300
+ENGINE = "providers.host_provisioning.installation.engine"
+FAULTS: dict[str, tuple[str, str, str]] = {
+    "the lock of a BMC is not taken": (
+        "providers.bmc_host.provider",
+        "        with lock.held(bmc.url):\n            yield Bmc",
+        "        if True:\n            yield Bmc",
+    ),
+    "any machine is accepted": (
+        "providers.bmc_host.engine",
+        "        self._compare_with_record(machine)\n        self.compare_with_consent(machine)\n",
+        "",
+    ),
+    "a machine is not compared before its disk is wiped": (
+        ENGINE,
+        "        yield from self._verify_identity(steps)\n",
+        "        self._machine = self.adapters.bmc.identity()\n",
+    ),
+    "no mark is set": (ENGINE, "self.adapters.evidence.mark.set(Ended(self._machine, self.iso_sha256))", "pass"),
+    "no evidence is looked for": (
+        ENGINE,
+        "elif not (yield from self._is_installed(",
+        "elif True or not (yield from self._is_installed(",
+    ),
+    "the cluster is not asked for the node": (
+        "providers.host_provisioning.installation.evidence",
+        "return self.has_joined(machine) or (",
+        "return (",
+    ),
+    "the boot ISO stays in the drive at the first boot": (
+        ENGINE,
+        "        yield from self.adapters.boot_procedure.disarm(steps)\n        # Hdd",
+        "        # Hdd",
+    ),
+    "the disk is not the next to boot": (ENGINE, "        yield from steps.disk_next()\n", ""),
+    "a server is recorded before it is up": (
+        ENGINE,
+        "        self._enter(FIRST_BOOT)\n        yield from self._wait_until_up(steps)\n",
+        "        self._enter(FIRST_BOOT)\n",
+    ),
+    "an unanswered request is repeated at once": (
+        "wires.bmc.steps",
+        "self.due_at = 0.0 if error.undone else self.clock.now() + UNSURE_S",
+        "self.due_at = 0.0",
+    ),
+    "a failed host is recorded": (
+        "providers.host_provisioning.provision",
+        "    if failed:\n",
+        "    if failed and not failed:\n",
+    ),
+    "`reinstall` has an effect each time": (
+        "providers.host_provisioning.records",
+        "if before.get(host) != who}",
+        "if True or before.get(host) != who}",
+    ),
+    "etcd is not asked before a wipe": (
+        "providers.host_provisioning.provision",
+        "    _refuse_etcd_members(spec, plan, kubeconfig)\n    joining",
+        "    joining",
+    ),
+    "the boot override is not restored": (
+        "providers.bmc_host.engine",
+        "            *self._restored(steps.override_as_found(was.target, was.enabled, was.mode), refused),\n",
+        "",
+    ),
+    "the VIP is released before the control plane is ready": (
+        "providers.vip_handoff.checks",
+        "        return self._unready() or self._held_by([self.spec.bootstrap_name, *self.spec.nodes])",
+        "        return self._held_by([self.spec.bootstrap_name, *self.spec.nodes])",
+    ),
+    "the end of OKD's bootstrap is not awaited": (
+        "providers.vip_handoff.checks",
+        "        return self.control_plane_serves() or self._incomplete()",
+        "        return self.control_plane_serves()",
+    ),
+    "the VM is ended although it holds the VIP": (
+        "providers.bootstrap_vm.engine",
+        "        if domain and domain.running and vm.mac in network.vip_macs() and",
+        "        if not domain and",
+    ),
+    "the VM is rebuilt under a control plane": (
+        "providers.bootstrap_vm.engine",
+        '        if domain and (node := network.answering_node()):\n            what = f"its configuration',
+        '        if not domain and (node := network.answering_node()):\n            what = f"its configuration',
+    ),
+    "a VM that went off is not started again": (
+        "providers.bootstrap_vm.engine",
+        "                self.hypervisor.start(vm.name)\n            self.report",
+        "            self.report",
+    ),
+    "the VM's volumes are left": (
+        "providers.bootstrap_vm.engine",
+        "            self.hypervisor.delete_volume(vm.pool, volume)\n",
+        "            pass\n",
+    ),
+}
+
+
+class _Loader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name: str, path: str, change: tuple[str, str]) -> None:
+        super().__init__(name, path)
+        self.change = change
+
+    def get_code(self, fullname: str) -> Any:
+        text = self.get_data(self.path).decode()
+        old, new = self.change
+        assert text.count(old) == 1, f"{self.path}: {text.count(old)} times, wanted once: {old}"
+        return compile(text.replace(old, new), self.path, "exec")
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def __init__(self, name: str, old: str, new: str) -> None:
+        self.name, self.change = name, (old, new)
+
+    def find_spec(self, fullname: str, path: object, target: ModuleType | None = None) -> Any:
+        if fullname != self.name:
+            return None
+        file = str(ROOT / f"{fullname.replace('.', '/')}.py")
+        return importlib.util.spec_from_file_location(fullname, file, loader=_Loader(fullname, file, self.change))
+
+
+def found_by(fault: str, seeds: int) -> str:
+    """Plant a fault in this process, which has not imported the program, and return how it was found."""
+    sys.meta_path.insert(0, _Finder(*FAULTS[fault]))
+    from tests.simulation.history import drawn  # noqa: PLC0415
+    from tests.simulation.life import Life  # noqa: PLC0415
+
+    for number in range(seeds):
+        life = Life(drawn(str(number)))
+        if breaches := life.live():
+            return f"{number + 1} | {breaches[0].promise}"
+    return f"not in {seeds} |"
+
+
+def main(words: list[str]) -> int:
+    if words[:1] == ["--fault"]:
+        print(f"| {words[1]} | {found_by(words[1], int(words[2]))} |", flush=True)
+        return 0
+    seeds = int(words[0]) if words else SEEDS
+    for fault in FAULTS:
+        subprocess.run([sys.executable, "-m", __spec__.name, "--fault", fault, str(seeds)], check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

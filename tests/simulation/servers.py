@@ -1,0 +1,188 @@
+"""A server of the world: the kit's BMC in memory, with a disk that remembers what was done to it, and with faults."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from base.errors import BmcRefusedError, BmcTransientError
+from boot_media.disk import CHOSEN
+from testing.fakes.bmc import FakeBmc
+from tests.simulation.clock import SimClock
+from wires.bmc.client import BootOverride, Identity, Power
+
+SITE_IMAGE = "http://site/rescue.iso"
+REQUEST_S = 0.1
+
+
+@dataclass(eq=False)
+class System:
+    """A system on a disk, from the moment of the wipe."""
+
+    host: str
+    machine: Identity
+    generation: int | None = None
+    """The bootstrap VM's disk from which it got its config at its first boot; None: it has not booted."""
+    has_joined: bool = False
+    """Whether the cluster has had it as a node."""
+    taken_out: bool = False
+    """Whether an administrator has taken it out of the cluster."""
+
+
+@dataclass
+class Strike:
+    """A fault of a BMC: what happens to some of its requests in one run.
+
+    Args:
+        kind: `refused` before it has an effect, `lost` after it, `busy`: 503, `down`: no answer for a while.
+        run: Number of the run.
+        skip: Requests (or writes, if `lost`) that pass first.
+        times: Requests that it strikes; of `down`, seconds.
+    """
+
+    kind: str
+    run: int
+    skip: int
+    times: int
+
+
+@dataclass
+class Server(FakeBmc):
+    """A server and its BMC."""
+
+    name: str = ""
+    system: System | None = None
+    strikes: list[Strike] = field(default_factory=list)
+    down_until: float = 0.0
+    forgets: bool = False
+    """Whether a restart of its BMC drops media and boot override."""
+    run: Callable[[], int] = lambda: 0
+    """Returns the number of the present run."""
+    about_to_write: Callable[[str], None] = lambda _: None
+    told: Callable[[str], None] = lambda _: None
+    wiped: Callable[["Server"], None] = lambda _: None
+    forced_off: Callable[["Server"], None] = lambda _: None
+    serves: Callable[[str], bool] = lambda _: True
+    """Returns whether the media server still serves an image."""
+    posted: Callable[[str, str], None] = lambda _host, _text: None
+    off_by_person: bool = False
+    """Whether a person has switched it off, and it has not been on since."""
+    _failing: Strike | None = None
+
+    def __post_init__(self) -> None:
+        self.fault, self.lost = self._before, self._after
+
+    # What a person and the world do.
+    def press(self) -> None:
+        """A person presses the power button, or switches the server on."""
+        self._settle()
+        self.told(f"a person switches {self.name} {'off' if self.state is Power.ON else 'on'}")
+        self.off_by_person = self.state is Power.ON
+        (self._switch_off if self.off_by_person else self._switch_on)()
+
+    def reboot(self) -> None:
+        self._settle()
+        if self.state is Power.ON:
+            self.told(f"{self.name} crashes, and boots again")
+            self._switch_off()
+            self._switch_on()
+
+    def restart_bmc(self, seconds: float) -> None:
+        self.told(f"the BMC of {self.name} restarts, {seconds:.0f} s")
+        self.down_until = self.clock.now() + seconds
+        if self.forgets:
+            self.image, self.override = None, BootOverride("None", "Disabled", self.override.mode)
+
+    def replace(self, machine: Identity) -> None:
+        """Another machine takes this one's place and BMC address."""
+        self.told(f"{self.name} is another machine from now on: {machine.serial}")
+        self._switch_off()
+        self.machine, self.disk, self.system, self.image = machine, None, None, None
+
+    @property
+    def waits(self) -> bool:
+        """Whether a change waits for the next power-on."""
+        return self._job is not None
+
+    def settle(self) -> None:
+        self._settle()
+
+    def lose_media(self) -> None:
+        """Nobody serves its boot ISO any more: a live system that reads from it goes no further."""
+        if self.reads_at_boot and self.booted_from == self.image:
+            self._events = [event for event in self._events if event[1] != self._installed]
+
+    def runs(self) -> System | None:
+        """Return the system that runs from the disk."""
+        return self.system if self.is_up() and self.booted_from == "disk" else None
+
+    # The firmware.
+    def insert(self, url: str, certificate: str = "") -> None:
+        if self.image is not None:
+            self._request("insert")
+            raise BmcRefusedError("cannot insert the boot ISO: HTTP 409", where=self.url)
+        super().insert(url, certificate)
+
+    def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
+        super().set_override(target, enabled, mode or self.boot_mode, uri)
+
+    def request_power(self, want: Power) -> None:
+        if want is Power.OFF and self.state is Power.ON:
+            self.forced_off(self)
+        super().request_power(want)
+
+    def _boot(self) -> None:
+        super()._boot()
+        live = self.booted_from
+        if live in ("disk", "setup", None) or live == SITE_IMAGE:
+            return
+        if not self.serves(str(live)):
+            self.told(f"{self.name} cannot read its boot ISO, which nobody serves")
+            self._events = [event for event in self._events if event[1] != self._installed]
+            return
+        self.posted(self.name, f"{CHOSEN} /dev/sda")
+        self.wiped(self)
+        self.disk, self.system = None, System(self.name, self.machine)
+
+    def _installed(self) -> None:
+        self.told(f"{self.name} is installed")
+        super()._installed()
+
+    # The wire.
+    def _before(self, request: str) -> None:
+        clock = self.clock
+        assert isinstance(clock, SimClock)
+        clock.check()
+        clock.sleep(REQUEST_S)
+        is_write = request in WRITES
+        if is_write:
+            self.about_to_write(request)
+        if clock.now() < self.down_until:
+            raise BmcTransientError(f"cannot {request}: no connection", where=self.url, undone=True)
+        self._failing = self._strike(is_write=is_write)
+        match self._failing and self._failing.kind:
+            case "refused":
+                raise BmcTransientError(f"cannot {request}: connection refused", where=self.url, undone=True)
+            case "busy":
+                raise BmcTransientError(f"cannot {request}: HTTP 503", where=self.url, undone=True, refused=True)
+            case "down":
+                self.down_until = clock.now() + (self._failing.times if self._failing else 0)
+                raise BmcTransientError(f"cannot {request}: no connection", where=self.url, undone=True)
+
+    def _after(self, _: str) -> None:
+        if self._failing and self._failing.kind == "lost":
+            raise BmcTransientError("no complete answer within 30 s", where=self.url)
+
+    def _strike(self, *, is_write: bool) -> Strike | None:
+        for strike in self.strikes:
+            if strike.run != self.run() or strike.times <= 0 or (strike.kind == "lost" and not is_write):
+                continue
+            if strike.skip > 0:
+                strike.skip -= 1
+                continue
+            found = Strike(strike.kind, strike.run, 0, strike.times)
+            strike.times = 0 if strike.kind == "down" else strike.times - 1
+            self.told(f"the BMC of {self.name}: {strike.kind}")
+            return found
+        return None
+
+
+WRITES = ("insert", "eject", "set_override", "set_boot_mode", "set_secure_boot", "request_power")

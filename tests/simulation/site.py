@@ -1,0 +1,125 @@
+"""The site of all histories: the rehearsal's cluster with three masters and one worker, and what is wanted of it."""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from assets.render import Rendered, render
+from boot_media.keyfiles import keyfiles_of
+from cluster.plan import ClusterPlan, load_plan
+from cluster.values.vrrp import Policy
+from testing import plans
+from testing.fakes.hypervisor import BASE
+from testing.install_configs import bare
+from wires.bmc.client import Identity
+
+HOSTS = 4
+"""Of the rehearsal's: three masters and a worker."""
+SECONDS = {"bmc_s": 300, "bootstrap_s": 900, "host_s": 1500, "ingress_s": 900}
+HANDOFF = {"stable_s": 30, "soak_s": 30, "deadline_s": 900, "shutdown_s": 60}
+
+
+def uuid(index: int) -> str:
+    return f"c0ffee00-0000-4000-8000-{index:012}"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the operator wants of a run: the options that histories change."""
+
+    phase: str = "bootstrap"
+    consents: tuple[tuple[str, str], ...] = ()
+    """By host, where they are not the first ones."""
+    reinstall: tuple[tuple[str, str], ...] = ()
+    memory_mib: int = 320
+    host_s: int = SECONDS["host_s"]
+    destroyable: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """The names and addresses of a cluster."""
+
+    policy: Policy
+    plan: ClusterPlan
+    masters: tuple[str, ...]
+    hosts: tuple[str, ...]
+    ingress: tuple[str, ...]
+    machines: Mapping[str, Identity] = field(repr=False)
+
+    @property
+    def vm(self) -> str:
+        return self.plan.bootstrap.name
+
+    @property
+    def base_volume(self) -> str:
+        return BASE
+
+    @property
+    def api_vip(self) -> str:
+        return str(self.plan.api.address)
+
+    @property
+    def ingress_vip(self) -> str:
+        return str(self.plan.ingress.address)
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        return {"bootstrap": str(self.plan.bootstrap.address)} | {
+            host.name: str(host.address) for host in self.plan.hosts
+        }
+
+    @property
+    def macs(self) -> dict[str, str]:
+        return {"bootstrap": self.plan.bootstrap.mac} | {
+            name: f"52:54:00:11:10:{15 + index}" for index, name in enumerate(self.hosts)
+        }
+
+    def name_at(self, address: str) -> str:
+        return next((name for name, own in self.addresses.items() if own == address), "")
+
+
+@cache
+def site(policy: Policy) -> Site:
+    plan = plan_of(policy, Wanted())
+    masters = tuple(server.name for server in plan.control_plane)
+    compute = tuple(server.name for server in plan.compute)
+    hosts = (*masters, *compute)
+    machines = {name: Identity(uuid(index), f"SERIAL-{name}", "R650", "Sim") for index, name in enumerate(hosts)}
+    return Site(policy, plan, masters, hosts, compute or masters, machines)
+
+
+@cache
+def plan_of(policy: Policy, wanted: Wanted) -> ClusterPlan:
+    """Return the plan of the program for these options."""
+    names = plans.HOSTS[:HOSTS]
+    options: dict[str, Any] = plans.options(
+        phase=wanted.phase,
+        consent={name: f"SERIAL-{name}" for name in names} | dict(wanted.consents),
+        reinstall=dict(wanted.reinstall),
+        deadlines={**SECONDS, "host_s": wanted.host_s},
+        handoff=HANDOFF,
+        destroyable=wanted.destroyable,
+        vrrp={"policy": policy},
+    )
+    options["node_addresses"] = {name: options["node_addresses"][name] for name in names}
+    options["bootstrap"] |= {"memory_mib": wanted.memory_mib, "base_volume": BASE}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "install-config.yaml")
+        path.write_text(plans.written(_install_config()))
+        return load_plan(path, options, keyfiles_of)
+
+
+def _install_config() -> dict[str, Any]:
+    config = plans.install_config()
+    del bare(config)["hosts"][HOSTS:]
+    config["compute"][0]["replicas"] = 1
+    return config
+
+
+@cache
+def rendered(policy: Policy, phase: str) -> Rendered:
+    return render(plan_of(policy, Wanted(phase)))

@@ -1,0 +1,31 @@
+"""Some lives of a cluster, from the same seeds each time; `make simulate SEEDS=N` lives others."""
+
+import pytest
+
+from tests.simulation.history import Act, History, drawn
+from tests.simulation.life import Life
+from tests.simulation.shrink import shrunk, story
+
+CHUNKS, HISTORIES = 6, 5
+
+
+@pytest.mark.parametrize("chunk", range(CHUNKS))
+def test_every_history_keeps_every_promise(chunk: int) -> None:
+    for number in range(chunk * HISTORIES, (chunk + 1) * HISTORIES):
+        history = drawn(str(number))
+        if breaches := Life(history).live():
+            promise = breaches[0].promise
+            pytest.fail("\n".join(story(shrunk(history, promise), promise)))
+
+
+def test_a_history_is_the_same_each_time() -> None:
+    lives = [Life(drawn("7"), story=True) for _ in range(2)]
+    for life in lives:
+        life.live()
+    assert lives[0].world.story == lives[1].world.story
+
+
+def test_a_kind_world_reaches_production_in_two_runs_and_is_left_as_found() -> None:
+    life = Life(History("kind", acts=(Act("up", "bootstrap"), Act("up", "production")), ends_destroyed=True))
+    assert life.live() == []
+    assert life.world.libvirt.generation is None

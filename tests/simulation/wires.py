@@ -1,0 +1,217 @@
+"""Joins the program's providers to a simulated world, in place of every wire, thread and file that they use."""
+
+import heapq
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
+from typing import Any
+from unittest import mock
+
+import base.lock
+import providers.bmc_host.provider as bmc_host
+import providers.bootstrap_vm.provider as bootstrap_vm
+import providers.host_provisioning.provider as host_provisioning
+import providers.machines.provider as machines
+import providers.network_preflight.provider as network_preflight
+import providers.vip_handoff.provider as vip_handoff
+import providers.vip_held.provider as vip_held
+from base.clock import SYSTEM_CLOCK, Clock
+from base.errors import OkdBaremetalError
+from boot_media.host_isos import Recipe
+from providers import registered
+from providers.host_provisioning import composition, mark_file, provision
+from providers.host_provisioning.installation.engine import Installation
+from providers.host_provisioning.installation.evidence import Ended
+from providers.pulumi import plugin
+from providers.vip_handoff import adapters
+from tests.simulation.media import SimMedia
+from tests.simulation.servers import Server
+from tests.simulation.world import World
+from wires.bmc.access import BmcAccess
+
+
+@dataclass
+class _Mark:
+    """`Mark` in the memory of a world, by BMC."""
+
+    world: World
+    key: str
+
+    def read(self) -> Ended | None:
+        return self.world.marks.get(self.key)
+
+    def set(self, ended: Ended) -> None:
+        self.world.clock.check()
+        self.world.marks[self.key] = ended
+
+    def remove(self) -> None:
+        self.world.clock.check()
+        self.world.marks.pop(self.key, None)
+
+
+@dataclass
+class _Probe:
+    """`NetworkProbe`: nobody else is on the segment, and DNS is right."""
+
+    world: World
+
+    def macs_of(self, address: str) -> frozenset[str]:
+        return self.world.macs_at(address, wait_s=0.9)
+
+    def unanswered(self, _address: str, _port: int) -> str | None:
+        return None
+
+    def adverts(self, _addresses: object) -> list[Any]:
+        self.world.clock.sleep(4)
+        return []
+
+    def dhcp_offers(self, _interface: str, _mac: str) -> list[Any]:
+        return []
+
+    def resolve(self, name: str, _version: int) -> frozenset[str]:
+        site = self.world.site
+        return frozenset({site.api_vip if name.startswith("api") else site.ingress_vip})
+
+
+class _Client:
+    """`MeasuringClient` that measures nothing."""
+
+    def figures(self, _started: float) -> dict[str, Any]:
+        return {}
+
+
+@dataclass
+class _Api:
+    """`wires.api.api.Api`, and an `Endpoint` of the API."""
+
+    world: World
+
+    def problem(self, address: str, **_: object) -> str | None:
+        return self.world.api_problem(address)
+
+    def serves_config(self, address: str) -> bool:
+        return self.world.serves_config(address)
+
+
+@contextmanager
+def wired(world: World) -> Iterator[None]:
+    """Have the providers work on a world until the context ends."""
+    random.seed(world.rng.random())
+    registered.MACHINES.clear()
+    with ExitStack() as stack:
+        for patch in _patches(world):
+            stack.enter_context(patch)
+        yield
+
+
+def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
+    replaced: tuple[tuple[Any, Mapping[str, Any]], ...] = (
+        (SYSTEM_CLOCK, {"now": world.clock.now, "sleep": world.clock.sleep}),
+        (plugin, {"_display": lambda urn, severity, **_: lambda line: _told(world, severity, line)}),
+        (base.lock, {"held": lambda key, **_: _held(world, key)}),
+        (bmc_host, {"client_of": lambda access, *_, **__: _server(world, access)}),
+        (machines, {"client_of": lambda access, *_, **__: _server(world, access), "by_host": _by_host}),
+        (network_preflight, {"LocalNetworkProbe": lambda _: _Probe(world)}),
+        (bootstrap_vm, {**_on_segment(world), "held": lambda key: _held(world, key), "connected": _connected(world)}),
+        (bootstrap_vm, {"macs_on": lambda _, address: world.macs_at(address), "read_bootstrap": lambda *_: b"{}"}),
+        (bootstrap_vm, {"compose": lambda *_: b"{}"}),
+        (vip_handoff, {**_on_segment(world), "macs_at": world.macs_at, "held": lambda key: _held(world, key)}),
+        (vip_handoff, {"read_kubeconfig": lambda _: True, "kubeconfig_text": lambda _: "", "unproven": lambda: None}),
+        (vip_handoff, {"read_payload": lambda *_: b"", "api_ca": lambda *_: "", "Api": lambda *_: _Api(world)}),
+        (vip_handoff, {"KubeApi": _Kube(world), "measuring": lambda *_: nullcontext(_Client())}),
+        (adapters, {**_on_segment(world), "macs_at": world.macs_at, "connected": _connected(world)}),
+        (
+            vip_held,
+            {"macs_at": world.macs_at, "unproven": lambda: None, "handshake_problem": world.handshake_problem},
+        ),
+        (composition, {**_on_segment(world), "handshake_problem": world.handshake_problem, "KubeApi": _Kube(world)}),
+        (composition, {"client_of": lambda access, *_, **__: _server(world, access), "latest_s": lambda *_: {}}),
+        (composition, {"Endpoint": lambda *_: _Api(world), "image_server_of": lambda _: nullcontext()}),
+        (composition, {"api_ca": lambda *_: ""}),
+        (mark_file.MarkFile, {"of": lambda address, _: _Mark(world, _named(world, address).url)}),
+        (host_provisioning, {"by_host": _by_host}),
+        (provision, {"read_kubeconfig": lambda _: True, "KubeApi": _Kube(world), "install_all": _install_all}),
+        (provision, {"IsoMedia": lambda _, recipe, __: _media(world, recipe), "needed": lambda *_: True}),
+        (Recipe, {"payload": b""}),
+    )
+    for target, names in replaced:
+        for name, value in names.items():
+            yield mock.patch.object(target, name, value)
+
+
+def _on_segment(world: World) -> dict[str, Any]:
+    return {"connect_problem": world.connect_problem}
+
+
+@dataclass
+class _Kube:
+    world: World
+
+    def by(self, *_: object) -> object:
+        return self.world.kube()
+
+
+def _told(world: World, severity: str, line: str) -> None:
+    if severity == "WARNING":
+        world.warnings.append(line)
+        world.tell(f"warning: {line}")
+
+
+@contextmanager
+def _held(world: World, key: str) -> Iterator[None]:
+    world.clock.check()
+    assert key not in world.locks, f"the run has taken the lock of {key} already"
+    world.locks.add(key)
+    try:
+        yield
+    finally:
+        world.locks.discard(key)
+
+
+def _named(world: World, address: str) -> Server:
+    index = next(index for index, host in enumerate(world.site.plan.hosts) if host.bmc.address == address)
+    return world.servers[world.site.hosts[index]]
+
+
+def _server(world: World, access: BmcAccess) -> Server:
+    server = _named(world, access.address)
+    server.wanted_mode = access.boot_mode
+    return server
+
+
+def _by_host(hosts: Iterable[str], call: Callable[[str], Any]) -> dict[str, Any]:
+    return {host: call(host) for host in hosts}
+
+
+def _connected(world: World) -> Callable[[str], AbstractContextManager[Any]]:
+    def connected(_: str) -> AbstractContextManager[Any]:
+        world.libvirt.connect()
+        return nullcontext(world.libvirt)
+
+    return connected
+
+
+def _media(world: World, recipe: Recipe) -> SimMedia:
+    return SimMedia(recipe, world.clock.now, world.serve)
+
+
+def _install_all(installations: Mapping[str, Installation], *, clock: Clock) -> dict[str, OkdBaremetalError]:
+    """As `scheduler.install_all`, on one thread: whichever installation is due next goes on."""
+    runs = {host: installation.run() for host, installation in installations.items()}
+    due, failed = [(clock.now(), number, host) for number, host in enumerate(runs)], dict[str, OkdBaremetalError]()
+    try:
+        while due:
+            at, number, host = heapq.heappop(due)
+            clock.sleep(max(0.0, at - clock.now()))
+            try:
+                seconds = next(runs[host], None)
+            except OkdBaremetalError as error:
+                failed[host] = error
+                continue
+            if seconds is not None:
+                heapq.heappush(due, (clock.now() + seconds, number, host))
+    finally:
+        for run in runs.values():
+            run.close()
+    return failed
