@@ -79,7 +79,7 @@ func (m *machine) isSafe(ctx context.Context, started *embed.Etcd) bool {
 		}
 		count++
 	}
-	return count == m.controlPlane
+	return count == m.members
 }
 
 func (m *machine) isReady(ctx context.Context, clientURL string) bool {

@@ -62,7 +62,7 @@ def test_the_table_tells_what_is_installed_from_what_is_only_rendered() -> None:
     assert derived["`metadata.name`"] == ["yes", "yes", "yes", stacks, "no"]
     assert derived["`fips`"] == ["yes", "payload", "-", "-", "no"]
     assert derived["`platform.baremetal.hosts[].hardwareProfile`"] == ["yes", "ignored", "-", "-", "no"]
-    assert derived["`arbiter`"] == ["yes", "no", "no", "no", "no"]
+    assert derived["`arbiter`"] == ["yes", "yes", "yes", "arbiter", "no"]
     assert derived["`credentialsMode`"] == ["invalid", "no", "no", "no", "no"]
     assert derived["`platform.baremetal.bootstrapExternalStaticIP`"][:3] == ["yes", "yes", "yes"]
     assert derived["`platform.baremetal.provisioningDHCPRange`"][:2] == ["yes", "yes"]

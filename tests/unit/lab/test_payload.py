@@ -230,7 +230,8 @@ def test_members_know_when_to_remove_the_bootstrap(stand_in: Payload) -> None:
         "ETCD_PORT=6443",
         "BOOTSTRAP_NAME=okd-bootstrap",
         "BOOTSTRAP_ADDRESS=192.168.111.20",
-        "CONTROL_PLANE=3",
+        "ETCD_MEMBERS=3",
+        "API_SERVERS=3",
         "RETIRE_AFTER_S=42",
     ]
 
