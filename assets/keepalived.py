@@ -98,13 +98,16 @@ def on_bootstrap(plan: Intent) -> Keepalived:
         "A payload stops its own API once the control plane serves: the VIP must be free to move then.",
         f"{BIN}/okd-own-api.sh",
         numbers.bootstrap_api_down,
-        interval_s=3,
+        interval_s=2,
         timeout_s=5,
+        # An API that ends says so at once, and OKD may remove its etcd member 6 s later: then it answers nobody.
+        fall=2,
     )
     share = VipShare("API", plan.api, numbers.bootstrap, (own_api,))
     if plan.balancer is Balancer.OPERATOR:
         # Some seconds later than the other check: a node has taken the VIP by then.
-        gone = replace(own_api, name="own_api_gone", why=OWN_API_GONE, weight=None, fall=6)
+        script = f"{own_api.script} gone"
+        gone = replace(own_api, name="own_api_gone", why=OWN_API_GONE, script=script, weight=None)
         share = replace(share, checks=(own_api, gone), password=f"{plan.name}_api_vip"[:8])
     instances = _instances(plan, share, machine, plan.control_plane)
     what = f"on the bootstrap VM: the API VIP until {MOVES[plan.api.policy]}"

@@ -15,9 +15,12 @@ rules, with the sources in which they were read, 2026-08:
   no default, the smallest of at least 4 GiB, then the first by name (ironic-python-agent, utils.py:
   guess_root_disk). Here: /dev/sda if it has 4 GiB, else the latter.
 
-docs/adr/0032-the-disk-is-chosen-on-the-live-system.md has what differs from them.
+docs/adr/0032-the-disk-is-chosen-on-the-live-system.md has what differs from them, and
+docs/adr/0066-a-stale-disk-is-refused-or-wiped.md what else must not be on the disks.
 """
 
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -26,7 +29,7 @@ from base.writes import Write
 from cluster.values.disk_hints import Hints, as_compared, in_words
 
 SCRIPT_NAME = "disk.sh"
-CHOSEN, REFUSED, FAILED = "chosen", "refused", "failed"
+CHOSEN, REFUSED, STALE, FAILED = "chosen", "refused", "stale", "failed"
 """The first word of the report that the script sends: of the disk, or of coreos-installer."""
 LONGEST_REPORT = 16_000
 """Bytes of a report; the script cuts the rest."""
@@ -51,18 +54,26 @@ LIVE_CONFIG: dict[str, Any] = {
 SCRIPT = Path(__file__).with_name(SCRIPT_NAME).read_text()
 
 
-def disk_script(hints: Hints, report_url: str) -> str:
+def disk_script(hints: Hints, report_url: str, wipe_disks: Sequence[str] = ()) -> str:
     """Return the script for a host.
 
     Args:
         hints: Its hints.
         report_url: URL to which the script sends its report; if empty, only the console shows it.
+        wipe_disks: Serial numbers or WWNs of the disks that it wipes if they are stale.
     """
     shebang, _, body = SCRIPT.partition("\n")
     pairs = " ".join(f"[{name}]={quote(value)}" for name, value in hints.items())
-    return f"{shebang}\ndeclare -A wanted=({pairs})\nhints={quote(in_words(hints))}\nurl={quote(report_url)}\n{body}"
+    given = {"hints": quote(in_words(hints)), "wipe_disks": f"({shlex.join(wipe_disks)})", "url": quote(report_url)}
+    lines = "".join(f"{name}={value}\n" for name, value in given.items())
+    return f"{shebang}\ndeclare -A wanted=({pairs})\n{lines}{body}"
 
 
 def wipe(host: str, hints: Hints) -> Write:
     """Return the write to a host's disk that begins when its boot ISO is made and served."""
     return Write(f"disk of {host}", f"wipe the one by {in_words(as_compared(hints))}")
+
+
+def wipe_stale(host: str, disk: str) -> Write:
+    """Return the write to another disk of a host, by serial number or WWN, that begins at the same time."""
+    return Write(f"disk of {host}", f"wipe {disk} too, if it is stale")

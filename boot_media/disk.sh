@@ -2,17 +2,20 @@
 # Choose the disk that this host is installed to. Runs on the live system before coreos-installer, which reads its
 # device from the file that this writes. If no disk fits, say the hints and every candidate, and exit 1: the unit of
 # coreos-installer requires this one, so it does not run then, and nothing is wiped. With the argument `ended`, it runs
-# after coreos-installer: if that has failed, it sends what that said last.
+# after coreos-installer: if that has failed, it sends what that said last. A stale disk, which the installed system
+# would not bear, is wiped if `wipe_disks` names it; else say which it is, and exit 1 as well.
 # boot_media/disk.py names the sources of the rules, and puts in front of this text: `wanted`, the hints by name;
-# `hints`, the same in words; `url`, to which the report goes, or nothing. Needs bash, coreutils, lsblk, udevadm, curl;
-# journalctl, systemctl and systemd's SERVICE_RESULT after a failure.
-# shellcheck disable=SC2154  # those three, and SERVICE_RESULT
+# `hints`, the same in words; `wipe_disks`, the serial numbers and WWNs of the stale disks to wipe; `url`, to which the
+# report goes, or nothing. Needs bash, coreutils, lsblk, wipefs, udevadm, curl; mdadm and dmsetup for what runs on a
+# stale disk; journalctl, systemctl and systemd's SERVICE_RESULT after a failure.
+# shellcheck disable=SC2154  # those four, and SERVICE_RESULT
 set -euo pipefail
 export LC_ALL=C # sizes and names are compared as bytes
 NAMES=(deviceName minSizeGigabytes rotational model vendor serialNumber wwn wwnWithExtension wwnVendorExtension hctl)
 FIELDS=MAJ:MIN,KNAME,TYPE,SIZE,ROTA,MODEL,VENDOR,SERIAL,WWN,HCTL
+CONTENTS=KNAME,PKNAME,TYPE
 GIB=$((2 ** 30))
-declare -A row=() udev=() is=()
+declare -A row=() udev=() is=() texts=() may_wipe=()
 
 # Set VARIABLE to TEXT without the spaces around it. USAGE: strip VARIABLE TEXT
 strip() {
@@ -106,19 +109,32 @@ describe() {
     for name in "${NAMES[@]}"; do [[ ! ${is[$name]} ]] || text+="${text:+, }$name: ${is[$name]//$'\n'/ or }"; done
 }
 
+# Whether `wipe_disks` names the disk. USAGE: is_named
+is_named() {
+    local name values=$'\n'${is[serialNumber]}$'\n'${is[wwn]}$'\n'${is[wwnWithExtension]}$'\n'
+    for name in "${wipe_disks[@]}"; do
+        strip name "${name,,}"
+        [[ ! $name || ${values,,} != *$'\n'"$name"$'\n'* ]] || return 0
+    done
+    return 1
+}
+
 # Take the disk. USAGE: choose
 choose() { device=${is[deviceName]} chosen=$text; }
 
-# Set `candidates` to a line per candidate; `device` and `chosen` to the one to install to, if any. USAGE: find_disk
+# Set `candidates` to a line per candidate; `device` and `chosen` to the one to install to, if any; `texts` to what each
+# disk is, and `may_wipe` to whether it may be wiped if it is stale. A RAID is stale with its disks. USAGE: find_disk
 find_disk() {
     local rows line text rank best=none
-    candidates='' device='' chosen=''
+    candidates='' device='' chosen='' texts=() may_wipe=()
     rows=$(lsblk --all --bytes --pairs --output "$FIELDS" | sort --field-separator='"' --key=2,2V --unique)
     while IFS= read -r line; do
         read_row "$line"
         is_candidate || continue
         describe
         candidates+=${candidates:+$';\n'}$text
+        case ${row[TYPE]} in disk | mpath) texts[${is[deviceName]}]=$text ;; esac
+        ! is_named || may_wipe[${is[deviceName]}]=yes
         if ((${#wanted[@]})); then
             [[ $device ]] || ! has_all || choose
         elif ((row[SIZE] >= 4 * GIB)); then
@@ -129,6 +145,66 @@ find_disk() {
     done <<<"$rows"
 }
 
+# Set `contents` to a line for the device and each one on it, which comes after what it is on. USAGE: list DEVICE
+list() { contents=$(lsblk --pairs --output "$CONTENTS" "$1"); }
+
+# Set `why` to what on the disk the installed system would not bear; empty if nothing. USAGE: read_stale DISK
+read_stale() {
+    local line label kind signatures
+    why=''
+    list "$1"
+    while IFS= read -r line; do
+        read_row "$line"
+        signatures=$(wipefs --parsable --output LABEL,TYPE "/dev/${row[KNAME]}") || (($? != 127)) # a disk that cannot be read
+        while IFS=, read -r label kind; do
+            if [[ $1 == "$device" ]]; then
+                [[ $kind != *_member ]] || why="/dev/${row[KNAME]} is of an old RAID or LVM ($kind)"
+            elif [[ $label == boot && $own != *"KNAME=\"${row[KNAME]}\" "* ]]; then
+                why="/dev/${row[KNAME]} is labelled boot, as a file system of the installed system"
+            fi
+        done <<<"$signatures"
+        [[ ! $why ]] || return 0
+    done <<<"$contents"
+}
+
+# Set `stale` to the disks that are stale, and `reason` to a line for each that must not be wiped. USAGE: find_stale
+find_stale() {
+    local disk own=''
+    stale=() reason=''
+    if [[ ! ${texts[$device]:-} ]]; then # a RAID: its disks show what is on it, too
+        list "$device"
+        own=$contents
+    fi
+    while IFS= read -r disk; do
+        [[ $disk ]] || continue
+        read_stale "$disk"
+        [[ $why ]] || continue
+        stale+=("$disk")
+        [[ ${may_wipe[$disk]:-} ]] || reason+="${reason:+;$'\n'}$why: ${texts[$disk]}"
+    done < <(printf '%s\n' "${!texts[@]}" | sort)
+}
+
+# Stop what runs on a disk, and erase the signatures of its partitions and its own. USAGE: wipe DISK
+wipe() {
+    local line
+    list "$1"
+    contents=$(tac <<<"$contents")
+    while IFS= read -r line; do
+        read_row "$line"
+        case ${row[TYPE]} in
+            disk | mpath | part) ;;
+            *raid* | linear | md) mdadm --stop "/dev/${row[KNAME]}" ;;
+            *) dmsetup remove --retry "/dev/${row[KNAME]}" ;;
+        esac
+    done <<<"$contents"
+    while IFS= read -r line; do # not the partitions of a RAID: they are on other disks as well
+        read_row "$line"
+        if [[ ${row[TYPE]} == part && ${row[PKNAME]} == "${1#/dev/}" || ${row[KNAME]} == "${1#/dev/}" ]]; then
+            wipefs --all --force "/dev/${row[KNAME]}"
+        fi
+    done <<<"$contents"
+}
+
 # Send the report to the provisioner: for some minutes, since the network may come up late. USAGE: send REPORT
 send() {
     [[ $url ]] || return 0
@@ -136,6 +212,13 @@ send() {
         ! curl --silent --fail --noproxy '*' --max-time 10 --output /dev/null --data-binary "${1:0:16000}" "$url" || return 0
         sleep 5
     done
+}
+
+# End with the reason for which nothing is installed. USAGE: refuse WORD
+refuse() {
+    echo "okd-baremetal: $1: $reason"
+    send "$1 $reason"
+    exit 1
 }
 
 # Send the last lines that a unit has said, after words of its failure. USAGE: send_failure UNIT WORDS
@@ -165,10 +248,14 @@ for attempt in {1..10}; do # a controller may show its disks late: ironic waits 
 done
 if [[ ! $device ]]; then
     reason="no disk fits $hints. Disks found:"$'\n'"${candidates:-none}"
-    echo "okd-baremetal: refused: $reason"
-    send "refused $reason"
-    exit 1
+    refuse refused
 fi
+find_stale
+[[ ! $reason ]] || refuse stale
+for disk in "${stale[@]}"; do
+    echo "okd-baremetal: wipes the stale disk ${texts[$disk]}"
+    wipe "$disk"
+done
 echo "dest-device: $device" >/etc/coreos/installer.d/9000-disk.yaml
 echo "okd-baremetal: chosen by $hints: $chosen"
 send "chosen $chosen" & # the installation does not wait for it

@@ -14,7 +14,7 @@ from base.errors import BootMediaError
 from base.progress import Report
 from base.write_guard import make
 from boot_media.base_image import ISO_URLS
-from boot_media.disk import wipe
+from boot_media.disk import disk_script, wipe, wipe_stale
 from boot_media.download import ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.netboot import FILES, ROOTFS, host_script, script_name
@@ -32,6 +32,7 @@ class Recipe:
         own_ignition: This program's part of each host's Ignition config, by host; secret.
         keyfiles: Text by file name, by host, for hosts with a `networkConfig`; secret.
         hints: The `rootDeviceHints` by host.
+        wipe_disks: By host: serial numbers or WWNs of the disks that are wiped, too, if they are stale.
         ipxe_macs: By host that boots iPXE: the MAC of the card that it boots from.
         on_provisioning: The hosts that boot from the provisioning network, by iPXE or by UEFI HTTP.
         boot_server: URL at which these reach the server of their files.
@@ -47,6 +48,7 @@ class Recipe:
     own_ignition: Mapping[str, str] = field(repr=False)
     keyfiles: Mapping[str, Mapping[str, str]] = field(repr=False)
     hints: Mapping[str, Hints]
+    wipe_disks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     ipxe_macs: Mapping[str, str] = field(default_factory=dict)
     on_provisioning: Set[str] = frozenset()
     boot_server: str = ""
@@ -144,6 +146,8 @@ class IsoMedia:
         """
         if host not in self._orders:
             make(wipe(host, self.recipe.hints[host]))
+            for disk in self.recipe.wipe_disks.get(host, ()):
+                make(wipe_stale(host, disk))
             self._orders[host] = self._makers_pool.submit(self._make, host)
         order = self._orders[host]
         return order.result() if order.done() else None
@@ -157,8 +161,7 @@ class IsoMedia:
         made = self._maker().make(
             ignition=ignition,
             keyfiles=recipe.keyfiles.get(host, {}),
-            hints=recipe.hints[host],
-            report_url=self._report_urls[host],
+            choose_disk=disk_script(recipe.hints[host], self._report_urls[host], recipe.wipe_disks.get(host, ())),
             over_network=host in recipe.ipxe_macs,
         )
         self._made[host] = made

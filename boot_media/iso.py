@@ -27,7 +27,6 @@ from boot_media.disk import LIVE_CONFIG, SCRIPT_NAME, disk_script
 from boot_media.netboot import LiveFiles, live_files
 from boot_media.tools import COREOS_INSTALLER_VERSION, SCRIPTS
 from cluster.values.architecture import Architecture
-from cluster.values.disk_hints import Hints
 
 LIVE_ISO = "the base has to be a CoreOS live ISO"
 BUILD = f"run {SCRIPTS}/coreos-installer"
@@ -137,8 +136,7 @@ class IsoMaker:
         *,
         ignition: bytes,
         keyfiles: Mapping[str, str],
-        hints: Hints,
-        report_url: str,
+        choose_disk: str,
         over_network: bool = False,
     ) -> Iso:
         """Return a host's boot ISO: it chooses the disk, installs to it with `ignition`, then powers the host off.
@@ -146,16 +144,14 @@ class IsoMaker:
         Args:
             ignition: Config that the installed system applies on its first boot. A secret, never written to a disk.
             keyfiles: NetworkManager's, text by file name, for the live and the installed system. Secrets, too.
-            hints: What the disk to wipe must have.
-            report_url: URL to which the host sends the disk that it chose, or why it chose none, or what
-                coreos-installer said when it failed; empty for none.
+            choose_disk: The script of `disk_script`.
             over_network: Whether the host boots the files inside the ISO from the network.
 
         Raises:
             BootMediaError: The tool fails.
         """
         with self._lock:
-            patches = self._patches(ignition, keyfiles, disk_script(hints, report_url))
+            patches = self._patches(ignition, keyfiles, choose_disk)
             live = self._live if over_network else None
         digest = hashlib.sha256(self._sha256.encode())
         for offset, content in patches:

@@ -74,6 +74,17 @@ MachineName = Annotated[str, BeforeValidator(_in_words, json_schema_input_type=s
 """A serial or system UUID. `pulumi config set --path` makes a number of a serial that has only digits."""
 
 
+def _listed_names(value: object) -> object:
+    return [value] if isinstance(value, str | int) else value
+
+
+DiskNames = Annotated[
+    tuple[Annotated[MachineName, Field(pattern=in_words(r"\S", "a serial number or WWN"))], ...],
+    BeforeValidator(_listed_names, json_schema_input_type=str | int | list[str | int]),
+]
+"""Serial numbers or WWNs of one server's disks: one, or a list."""
+
+
 def _bare_digits(value: object) -> object:
     return value.replace(":", "").lower() if isinstance(value, str) else value
 
@@ -345,6 +356,9 @@ class BmcOptions(Model):
 
     consent: dict[str, MachineName] = Field(
         {}, description="By `bmc consent`: UUID or serial. Each line ALLOWS THAT MACHINE'S DISK TO BE WIPED."
+    )
+    wipe_disks: dict[str, DiskNames] = Field(
+        {}, description="Serial numbers or WWNs: each line ALLOWS THOSE DISKS OF THE HOST TO BE WIPED, if stale."
     )
     bmc_credentials: dict[str, Login] = Field(
         {}, description="The BMCs' logins that the install-config does not have."

@@ -10,6 +10,7 @@ from assets.render import render
 from base.errors import word
 from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
+from cluster.values.platform import ClusterPlatform
 from cluster.values.role import BOOTSTRAP
 from components.component import Component
 from components.files import Files, FilesArgs
@@ -33,6 +34,8 @@ from providers.okd_installed.model import OkdInstalledSpec
 from providers.okd_installed.resource import OkdInstalled
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.provisioner_preflight.resource import ProvisionerPreflight
+from providers.server_objects.model import ServerObjectsSpec
+from providers.server_objects.resource import ServerObjects
 from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_handoff.resource import VipHandoff
 from providers.vip_held.model import VipHeldSpec
@@ -55,8 +58,8 @@ class Cluster(Component):
     then:        Files ─► Machines ─► Servers, Spares (every BmcHost) ─► NetworkPreflight
     bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane, arbiter)
     production:  NetworkPreflight, HostProvisioning (control plane, arbiter) ─► VipHandoff
-                 ─► HostProvisioning (compute)
-                 ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install ─► DestroyGuard
+                 ─► HostProvisioning (compute) ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install; then, on
+                 platform baremetal, ServerObjects ─► DestroyGuard
 
     Unless `destroyable`, everything is protected in production, except what a later `up` may have to delete. The
     DestroyGuard depends on all of it, so that `pulumi destroy` is refused before anything is deleted.
@@ -150,7 +153,7 @@ class Cluster(Component):
             self._ingress(VipHeldSpec.of(self.plan, vip), vip.version, after=[last])
             for vip in self.plan.ingress.addresses
         ]
-        installed = [self._okd(after=held)] if self.plan.options.wait == "install" else []
+        installed = self._completed(after=held)
         self._guard(after=[self.provisioner, *held, *installed])
         return handoff
 
@@ -198,12 +201,27 @@ class Cluster(Component):
         name = f"{self.name}-ingress" if primary else f"{self.name}-ingress-ipv{version}"
         return VipHeld(name, spec, self._after(*after), urn=self.urn_of(VipHeld, name))
 
+    def _completed(self, after: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
+        """Declare what waits for OKD, and what the complete OKD gets."""
+        if self.plan.options.wait != "install":
+            return []
+        okd = self._okd(after)
+        # Objects that were there earlier could keep a member of the control plane out of etcd.
+        return [okd, self._server_objects(okd)] if self.plan.platform is ClusterPlatform.BAREMETAL else [okd]
+
     def _okd(self, after: Sequence[pulumi.Resource]) -> OkdInstalled:
         name = f"{self.name}-okd"
         spec = OkdInstalledSpec.of(self.plan, self.stack)
-        # Without `wait: install`, a later `up` deletes it.
-        opts = pulumi.ResourceOptions.merge(self._after(*after), pulumi.ResourceOptions(protect=False))
-        return OkdInstalled(name, spec, opts, urn=self.urn_of(OkdInstalled, name))
+        return OkdInstalled(name, spec, self._deletable(*after), urn=self.urn_of(OkdInstalled, name))
+
+    def _server_objects(self, okd: OkdInstalled) -> ServerObjects:
+        name = f"{self.name}-objects"
+        spec = ServerObjectsSpec.of(self.plan, self.stack)
+        return ServerObjects(name, spec, self._deletable(okd), urn=self.urn_of(ServerObjects, name))
+
+    def _deletable(self, *after: pulumi.Resource) -> pulumi.ResourceOptions:
+        """Return the options of a resource that a later `up` without `wait: install` deletes."""
+        return pulumi.ResourceOptions.merge(self._after(*after), pulumi.ResourceOptions(protect=False))
 
     def _guard(self, after: Sequence[pulumi.Resource]) -> None:
         name = f"{self.name}-destroy-guard"

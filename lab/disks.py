@@ -46,6 +46,8 @@ class Disk:
     serial: str = ""
     wwn: str = ""
     rotational: bool = False
+    stale: bool = False
+    """Whether an earlier installation has left a CoreOS on it."""
 
     @property
     def label(self) -> str:
@@ -83,6 +85,14 @@ def _emulated(name: str, real: Any) -> Any:
     if name == "deviceName" and re.match("/dev/(disk/by-path/|sd[b-z])", real):
         pattern, instead = re.escape(_FIRST_BY_PATH), _FIRST_BY_PATH
     return real if re.fullmatch(pattern, str(real), re.I) else instead
+
+
+def with_stale(disks: Sequence[Disk], names: Sequence[str]) -> tuple[Disk, ...]:
+    """Return the disks, of which others than the wanted one are stale, with these names in place of their serials."""
+    free = iter(names)
+    others = [disk for disk in disks if not disk.wanted and disk.bus == "scsi"]
+    stale = {disk.target: replace(disk, serial=name, stale=True) for disk, name in zip(others, free, strict=False)}
+    return tuple(disk if disk.bus == "virtio" else stale.get(disk.target, disk) for disk in disks)
 
 
 def disks_of(hints: Hints) -> tuple[Disk, ...]:

@@ -24,13 +24,18 @@ class Rollout:
     plan: InstallationPlan
 
 
-def wipes(preview: Preview) -> dict[str, str]:
-    """Return the servers that may be wiped, each with the option whose line allows it: `consent` or `reinstall`."""
-    options = dict[str, str]()
+def wipes(preview: Preview) -> list[tuple[str, str]]:
+    """Return each server that may be wiped, with an option whose line allows that, sorted.
+
+    It is `consent` or `reinstall`; beside it `wipe_disks`, if that names further disks.
+    """
+    lines = list[tuple[str, str]]()
     for rollout in _rollouts(preview):
         consented = [*rollout.plan.without_record, *_replaced(preview, rollout)]
-        options |= dict.fromkeys(consented, "consent") | dict.fromkeys(rollout.plan.reinstall, "reinstall")
-    return dict(sorted(options.items()))
+        options = dict.fromkeys(consented, "consent") | dict.fromkeys(rollout.plan.reinstall, "reinstall")
+        stale = ((host, "wipe_disks") for host in options if rollout.spec.hosts[host].wipe_disks)
+        lines += [*options.items(), *stale]
+    return sorted(lines)
 
 
 def wiped(preview: Preview) -> Iterator[str]:
@@ -157,6 +162,12 @@ def _replaced(preview: Preview, rollout: Rollout) -> list[str]:
 
 
 def _disk(spec: HostProvisioningSpec, host: str) -> str:
+    """Return the disk that is wiped, with those that are if they are stale."""
+    stale = joined([code(disk) for disk in spec.hosts[host].wipe_disks])
+    return f"{_root_disk(spec, host)}{f', and {stale} if stale,' if stale else ''}"
+
+
+def _root_disk(spec: HostProvisioningSpec, host: str) -> str:
     hints = as_compared(spec.hosts[host].root_device)
     if hints.keys() == {"deviceName"}:
         return code(hints["deviceName"])

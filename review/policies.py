@@ -21,7 +21,7 @@ class Facts:
     preview: Preview
     now: datetime
     written: Callable[[str, str], datetime | str]
-    """Returns when the line of an option (`consent` or `reinstall`) for a host was written, or why it is unknown."""
+    """Returns when the line of an option for a host (see `wipes`) was written, or why it is unknown."""
     backend: Callable[[], str]
     """Returns the URL of the backend."""
 
@@ -42,7 +42,7 @@ class PolicyResult:
 
 def consent(facts: Facts) -> Iterator[str]:
     """A disk is wiped only with a consent of the last 30 days: an older one was meant for an earlier update."""
-    for host, option in wipes(facts.preview).items():
+    for host, option in wipes(facts.preview):
         written = facts.written(option, host)
         if isinstance(written, str):
             yield f"{option}.{host}: it is unknown when it was written: {written}"

@@ -7,6 +7,8 @@ from base.spec import marked
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from providers.bootstrap_vm.model import BUILT_FROM, BootstrapVmSpec
+from providers.server_objects.model import ServerObjectsSpec
+from providers.server_objects.objects import HOST, MACHINE
 from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_held.model import VipHeldSpec
 from review import hosts
@@ -31,6 +33,7 @@ OWN = {
     "Machines",
     "OkdInstalled",
     "RenderedAsset",
+    "ServerObjects",
 }
 VERBS = {"create": "Creates", "update": "Updates", "delete": "Deletes", "replace": "Deletes and creates again"}
 
@@ -70,6 +73,22 @@ def _machines(preview: Preview) -> Iterator[Sentence]:
         yield Sentence(text, is_grave=True)
     for text in hosts.recorded(preview):
         yield Sentence(text)
+    yield from _objects(preview)
+
+
+def _objects(preview: Preview) -> Iterator[Sentence]:
+    """Yield what the cluster gets to know of its servers, and what it forgets."""
+    for change in preview.of(ServerObjectsSpec):
+        if change.operation == "delete":
+            yield Sentence("Leaves the BareMetalHosts and Machines to the cluster.")
+            continue
+        servers = counted(sum(name.startswith(HOST) for name in change.spec.objects), "server")
+        text = f"Makes the BareMetalHosts and Machines of {servers}, or repairs them; none has a `bmc`"
+        yield Sentence(f"{text}, so that metal3 touches no server.")
+        left = (change.old.objects if change.old else {}).keys() - change.spec.objects.keys()
+        if names := sorted(name.partition("/")[2] for name in left if name.startswith(MACHINE)):
+            text = f"Deletes BareMetalHost and Machine of {joined(names)}: OKD drains and deletes the node."
+            yield Sentence(text, is_grave=True)
 
 
 def _moves(preview: Preview) -> list[VipHandoffSpec]:

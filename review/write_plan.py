@@ -15,6 +15,8 @@ from providers.bootstrap_vm import writes as bootstrap_vm
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
 from providers.host_provisioning import writes as host_provisioning
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
+from providers.server_objects import writes as server_objects
+from providers.server_objects.model import ServerObjectsOuts, ServerObjectsSpec
 from providers.vip_handoff import writes as vip_handoff
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from review.hosts import exchanged
@@ -65,6 +67,7 @@ def tables(preview: Preview) -> Iterator[tuple[type[Spec], type[Outs], Planned]]
     yield BmcHostSpec, BmcHostOuts, bmc_host.planned
     yield BootstrapVmSpec, BootstrapVmOuts, bootstrap_vm.planned
     yield VipHandoffSpec, VipHandoffOuts, vip_handoff.planned
+    yield ServerObjectsSpec, ServerObjectsOuts, server_objects.planned
     installed = partial(host_provisioning.planned, other_machines=exchanged(preview))
     yield HostProvisioningSpec, HostProvisioningOuts, installed
 

@@ -27,7 +27,9 @@ def changes(model: M) -> Iterator[tuple[str, M]]:
 def _others(annotation: Any, value: Any) -> Iterator[Any]:
     """Yield values of a type that differ from `value`."""
     origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
-    if origin in (Union, UnionType):
+    if annotation is Any:
+        yield {"other": value}
+    elif origin in (Union, UnionType):
         for member in arguments:
             kind = get_origin(member) or member
             has_value = value in get_args(member) if kind is Literal else isinstance(value, kind)

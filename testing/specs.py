@@ -18,6 +18,7 @@ from providers.okd_installed.model import OkdInstalledSpec
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.pulumi.dynamic import Provider
 from providers.rendered_asset.model import RenderedAssetSpec
+from providers.server_objects.model import ServerObjectsSpec
 from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_held.model import VipHeldSpec
 
@@ -46,5 +47,6 @@ def specs_of(plan: ClusterPlan) -> list[Spec]:
         *(HostProvisioningSpec.of(plan, role, rendered, STACK) for role in Role if plan.of(role)),
         *(VipHeldSpec.of(plan, vip) for vip in plan.ingress.addresses),
         OkdInstalledSpec.of(plan, STACK),
+        ServerObjectsSpec.of(plan, STACK),
         DestroyGuardSpec.of(plan),
     ]

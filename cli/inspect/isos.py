@@ -15,13 +15,14 @@ from base.errors import ConfigError, Fault
 from base.shapes import shape_faults
 from base.spec import Model
 from boot_media.base_image import ISO_URLS
+from boot_media.disk import disk_script
 from boot_media.download import ensure_base
 from boot_media.iso import Iso, IsoMaker
 from boot_media.tools import find_coreos_installer
 from cli.inspect.render import complete_intent
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
-from cluster.options import MediaOption, Options, PayloadDigests, read_stack_file
+from cluster.options import DiskNames, MediaOption, Options, PayloadDigests, read_stack_file
 from cluster.plan import Intent, Server
 from cluster.plan.refusals import no_base_iso
 from cluster.values.architecture import Architecture
@@ -33,6 +34,7 @@ class Sources(Model):
 
     payload: PayloadDigests
     media: MediaOption
+    wipe_disks: dict[str, DiskNames] = {}
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -93,8 +95,7 @@ def write_isos(out: Path, stack: str, sources: Sources, intent: Intent) -> Itera
             iso = by_architecture[intent.architectures[server.role]].make(
                 ignition=compose(payload[server.role.pool], own_config(rendered.of(server))),
                 keyfiles=keyfiles_in(rendered.servers[server.name]),
-                hints=server.root_device_hints.given,
-                report_url="",
+                choose_disk=disk_script(server.root_device_hints.given, "", sources.wipe_disks.get(server.name, ())),
             )
             yield _written(iso, out, server)
 

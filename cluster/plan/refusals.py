@@ -306,7 +306,8 @@ def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
             fix = "name the serial or system UUID of the one machine whose disk may be wiped"
             yield Fault(f"consent.{server.name}", "missing", fix)
     names = [host.name for host in intent.hosts]
-    named = {option: getattr(options, option) for option in ("consent", "bmc_credentials", "bmc_trust", "reinstall")}
+    by_host = ("consent", "wipe_disks", "bmc_credentials", "bmc_trust", "reinstall")
+    named = {option: getattr(options, option) for option in by_host}
     for option, lines in {**named, "media.plain_http": options.media.plain_http}.items():
         for name in lines:
             if name not in names:

@@ -12,9 +12,9 @@ from lab.payload.tls import TLS, ClusterTls, loopback_kubeconfig, make_tls
 from payload.kubeconfig import INSIDE
 
 SHUTDOWN_S = 20
-"""Time for which an API that ends still serves. OKD has 70 s; the VIP leaves in up to 13 s."""
+"""Time for which an API that ends still serves. OKD has 70 s; the VIP leaves in up to 14 s."""
 BAREMETAL_SHUTDOWN_S = 45
-"""The bootstrap gives the VIP up 9 s after a node has taken it."""
+"""The bootstrap keeps the VIP beside a node for up to 15 s."""
 _MANIFESTS = "/opt/openshift/manifests"
 _OBJECTS = ("node-bootstrapper.yaml", "etcds-crd.yaml", "etcd.yaml", "bootstrap.yaml")
 

@@ -121,9 +121,10 @@ def refuse(stack: Stack, report: Report, name: str, wanted: str, command: Sequen
     """Prove that a command fails with a line that contains the wanted words, and without a traceback."""
     outcome = stack.try_run(*command, quiet=True)
     lines = [line.strip() for line in outcome.text.partition("Diagnostics:")[2].splitlines()]
-    seen = next((line for line in lines if wanted in line), outcome.text[-500:])
-    holds = outcome.code != 0 and wanted in seen and "Traceback" not in outcome.text
-    report.prove(f"refused: {name}", wanted=wanted, seen=seen.removeprefix("error: "), holds=holds)
+    seen = next((line for line in lines if wanted in line), "")
+    holds = outcome.code != 0 and bool(seen) and "Traceback" not in outcome.text
+    seen = seen.removeprefix("error: ") or outcome.text[-500:]
+    report.prove(f"refused: {name}", wanted=wanted, seen=seen, holds=holds)
 
 
 def _change(path: Path, apply: Callable[[str], str]) -> None:

@@ -1,7 +1,7 @@
 """The lab's own libvirtd: in the namespace, with separate folders, so that the machine's libvirt is not affected."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import libvirt
 from boot_media.tools import cache_dir
 from cluster.plan.model import PlannedHost
 from lab import firmware
-from lab.disks import SCSI_SLOT, Disk, disks_of
+from lab.disks import SCSI_SLOT, Disk, disks_of, with_stale
 from lab.inventory import SERVER_MIB, Site
 from lab.nics import nics_of
 from lab.paths import (
@@ -73,7 +73,7 @@ def ensure_servers(site: Site) -> None:
         known = {domain.name() for domain in libvirtd.listAllDomains()}
         for host in site.plan.hosts:
             if host.name not in known:
-                libvirtd.defineXML(_server_xml(site, host, _create_disks(host)))
+                libvirtd.defineXML(_server_xml(site, host, _create_disks(site, host)))
 
 
 def power_states() -> dict[str, str]:
@@ -136,15 +136,18 @@ def _ensure_pool(libvirtd: libvirt.virConnect, name: str, folder: Path) -> None:
         pool.create()
 
 
-def _create_disks(server: PlannedHost) -> list[tuple[Disk, Path]]:
-    """Create a server's empty disks; return them with their files, starting with the one that the hints choose.
+def _create_disks(site: Site, server: PlannedHost) -> list[tuple[Disk, Path]]:
+    """Create a server's disks, empty or stale; return them with their files, starting with the one of the hints.
 
     The firmware boots from the first one, as a real server's firmware has a setting for its boot disk.
     """
     created = []
-    for number, disk in enumerate(sorted(disks_of(server.root_device_hints.given), key=lambda disk: not disk.wanted)):
+    stale: Sequence[str] = site.twin.options.get("wipe_disks", {}).get(server.name, ())
+    disks = with_stale(disks_of(server.root_device_hints.given), stale)
+    for number, disk in enumerate(sorted(disks, key=lambda disk: not disk.wanted)):
         file = DISKS / f"{server.name}-{number}.qcow2"
-        run("qemu-img", "create", "-q", "-f", "qcow2", file, f"{disk.gib}G")
+        backing = ("-b", POOL / BASE_VOLUME, "-F", "qcow2") if disk.stale else ()
+        run("qemu-img", "create", "-q", "-f", "qcow2", *backing, file, f"{disk.gib}G")
         created.append((disk, file))
     return created
 

@@ -96,6 +96,7 @@ def recipe_of(spec: HostProvisioningSpec) -> Recipe:
             for name, files in spec.keyfiles.items()
         },
         hints={name: host.root_device for name, host in spec.hosts.items()},
+        wipe_disks={name: host.wipe_disks for name, host in spec.hosts.items()},
         ipxe_macs={
             name: mac for name, mac in spec.boot_macs.items() if spec.hosts[name].bmc.boot_method is BootMethod.IPXE
         },

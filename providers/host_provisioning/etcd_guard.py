@@ -11,10 +11,8 @@ from dataclasses import dataclass
 from base.errors import ProvisioningError
 from base.spec import Model
 from providers.host_provisioning.joining.nodes import NODE_LIST
-from wires.api.resources import ETCD, ConfigMap, KubernetesReader, Metadata, Reporting
+from wires.api.resources import ETCD, ETCD_MEMBERS, ConfigMap, KubernetesReader, Metadata, Reporting
 
-MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
-"""Where the etcd operator keeps the addresses of etcd's members, by id."""
 DEGRADED = "EtcdMembersDegraded"
 """The operator's condition that a member does not answer; `EtcdMembersAvailable` says only that a majority does.
 
@@ -69,7 +67,7 @@ class EtcdQuorum:
         return (f"node {host} exists", TAKE_OUT) if node else None
 
     def _members(self, host: str, addresses: Collection[str]) -> _Problem | None:
-        members = self.api.get(self.vip, MEMBERS, ConfigMap)
+        members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap)
         if members is None and not self.in_production:
             return None  # the etcd operator has not started
         if not members or not members.data:

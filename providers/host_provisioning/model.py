@@ -39,6 +39,8 @@ class HostSpec(Model):
     """All its addresses in the plan; its serving certificate is for no other ones."""
     root_device: Annotated[dict[str, str], BeforeValidator(_as_hints), INTO_ISO]
     """What the disk that the installation wipes must have: the given `rootDeviceHints`, as text."""
+    wipe_disks: Annotated[tuple[str, ...], INTO_ISO] = ()
+    """Serial numbers or WWNs of the disks that it wipes, too, if they are stale."""
 
     @property
     def all_addresses(self) -> tuple[str, ...]:
@@ -168,6 +170,7 @@ def _host_of(plan: "ClusterPlan", server: "Server") -> HostSpec:
         address=str(server.address),
         addresses=tuple(map(str, server.addresses)),
         root_device=server.root_device_hints.given,
+        wipe_disks=plan.options.wipe_disks.get(server.name, ()),
     )
 
 

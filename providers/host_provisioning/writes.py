@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from base.writes import Write
-from boot_media.disk import wipe
+from boot_media.disk import wipe, wipe_stale
 from cluster.values.boot_method import SECURE_BOOT, BootMethod
 from providers.host_provisioning.joining.certificates import APPROVAL
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, HostSpec
@@ -35,6 +35,7 @@ def planned(
     for name in sorted(pending):
         host = new.hosts[name]
         yield wipe(name, host.root_device)
+        yield from (wipe_stale(name, disk) for disk in host.wipe_disks)
         yield from (writes.to_bmc(host.bmc.address, action) for action in _installed(name, host))
     if pending and new.approve_certificates:
         yield to_api(new.api_name, APPROVAL.format(""))

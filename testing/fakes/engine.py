@@ -29,7 +29,7 @@ from cluster.plan import ClusterPlan, Role
 from cluster.plan.model import Server
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
-from providers.host_provisioning.etcd_guard import DEGRADED, MEMBERS
+from providers.host_provisioning.etcd_guard import DEGRADED
 from providers.host_provisioning.installation.engine import Installation, Target
 from providers.host_provisioning.joining.nodes import NODE_LIST
 from providers.host_provisioning.model import HostProvisioningSpec
@@ -45,7 +45,7 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
 from testing.preview_steps import preview, step_of
-from wires.api.resources import ETCD
+from wires.api.resources import ETCD, ETCD_MEMBERS
 from wires.bmc.access import BmcAccess
 from wires.bmc.client import Identity, Power
 from wires.bmc.steps import run_steps
@@ -115,10 +115,10 @@ class Site:
             self.asked.append(path.rpartition("/")[2])
             return None
         degraded = {"status": {"conditions": [{"type": DEGRADED, "status": "False"}]}}
-        if path == MEMBERS and not self.members:
+        if path == ETCD_MEMBERS and not self.members:
             return None
         members = {"data": {str(number): address for number, address in enumerate(sorted(self.members))}}
-        return model.model_validate({MEMBERS: members, ETCD: degraded}[path])
+        return model.model_validate({ETCD_MEMBERS: members, ETCD: degraded}[path])
 
     def writes(self) -> dict[str, list[str]]:
         """Return what was written to each machine's BMC, by serial."""

@@ -1,5 +1,6 @@
 """A real HTTPS server on loopback with an answer that the test chooses."""
 
+import re
 import socket
 import ssl
 import threading
@@ -30,7 +31,7 @@ class HttpsServer:
                 return
             try:
                 wire = self._context.wrap_socket(plain, server_side=True)
-                self.requests.append(wire.recv(1000))
+                self.requests.append(_request(wire))
                 self._connections.append(wire)
                 for piece in self._answer:
                     wire.sendall(piece)
@@ -72,3 +73,12 @@ def https_server(
         finally:
             server.close()
             thread.join()
+
+
+def _request(wire: ssl.SSLSocket) -> bytes:
+    """Return a request, with as much of its content as it announces: a server that closes early resets the answer."""
+    request = wire.recv(1000)
+    announced = re.search(rb"Content-Length: (\d+)", request)
+    while announced and len(request.partition(b"\r\n\r\n")[2]) < int(announced[1]):
+        request += wire.recv(1000)
+    return request

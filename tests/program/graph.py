@@ -27,6 +27,7 @@ from providers.network_preflight.provider import NetworkPreflightProvider
 from providers.okd_installed.provider import OkdInstalledProvider
 from providers.provisioner_preflight.provider import ProvisionerPreflightProvider
 from providers.rendered_asset.provider import RenderedAssetProvider
+from providers.server_objects.provider import ServerObjectsProvider
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider
 from testing import plans
@@ -43,6 +44,7 @@ PROVIDERS: dict[str, type[ResourceProvider]] = {
     "HostProvisioning": HostProvisioningProvider,
     "VipHeld": VipHeldProvider,
     "OkdInstalled": OkdInstalledProvider,
+    "ServerObjects": ServerObjectsProvider,
     "DestroyGuard": DestroyGuardProvider,
 }
 

@@ -364,7 +364,9 @@ def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> No
     guard = graph.one("DestroyGuard")
     assert graph.long_after(guard) | {guard.name} == graph.resources.keys()
     spares = {f"{plan.name}-{spare.name}" for spare in plan.spares}
-    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | {f"{plan.name}-okd"}
+    with_okd = {each.name for kind in ("OkdInstalled", "ServerObjects") for each in graph.of(kind)}
+    assert f"{plan.name}-okd" in with_okd
+    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | with_okd
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:

@@ -1,5 +1,6 @@
 """The graphs of clusters that differ from the rehearsal's."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,3 +142,27 @@ def test_hosts_get_their_own_keyfiles_with_passwords_as_secrets(declared: Run) -
     for each in graph.resources.values():
         plain = {key: value for key, value in each.inputs.items() if key not in each.secrets}
         assert clusters.SWITCH_PASSWORD not in repr(plain), each.name
+
+
+def test_objects_of_servers_come_once_okd_is_complete_on_baremetal(declared: Run) -> None:
+    bootstrap = declared("baremetal")
+    assert bootstrap.of("ServerObjects") == []
+    assert declared("baremetal", bootstrap, phase="production").of("ServerObjects") == []
+    graph = declared("baremetal", bootstrap, phase="production", wait="install")
+    objects = graph.one("ServerObjects")
+    assert (graph.refused, graph.after(objects), objects.protect) == ([], {"okd-okd"}, False)
+    assert objects.name in graph.after(graph.one("DestroyGuard"))
+    kinds = ("BareMetalHost", "Machine")
+    named = {f"{kind}/{name}" for kind in kinds for name in plans.HOSTS}
+    assert objects.inputs["objects"].keys() == named | {"Provisioning/provisioning-configuration"}
+    assert objects.inputs["urn"] == objects.urn
+    assert declared("rehearsal", phase="production", wait="install").of("ServerObjects") == []
+
+
+def test_no_login_or_address_of_a_bmc_is_an_input_of_the_objects(declared: Run) -> None:
+    production = declared("baremetal", declared("baremetal"), phase="production", wait="install")
+    objects = json.dumps(production.one("ServerObjects").inputs["objects"])
+    for host in plans.install_config()["platform"]["baremetal"]["hosts"]:
+        assert host["bmc"]["address"] not in objects
+        assert host["bmc"]["password"] not in objects
+    assert "bmc" not in objects.replace("bootMACAddress", "")

@@ -355,7 +355,11 @@ SCENES: dict[str, Callable[[Scene], None]] = {
         killed_in_back,
     )
 }
-CLUSTERS = {"multicast-filtered": "multicast", "one-of-two-serves": "arbiter", **{name: name for name in ("ipv6", "dual-stack", "preempt")}}
+CLUSTERS = {
+    "multicast-filtered": "multicast",
+    "one-of-two-serves": "arbiter",
+    **{name: name for name in ("ipv6", "dual-stack", "preempt")},
+}
 FAULTS = {row["row"].strip("`"): row["end"] for row in table("explanation/handoff.md", "row")}
 
 

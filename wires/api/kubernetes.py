@@ -2,6 +2,7 @@
 
 import json
 import ssl
+from collections.abc import Collection
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Self
@@ -10,10 +11,12 @@ from pydantic import ValidationError
 
 from assets.contract import API_PORT
 from base.memory import in_memory, path_of
+from base.shown import short
+from base.spec import Model
 from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
 from wires.api.https import get, pool_at, send
-from wires.api.resources import ChangedError, R
+from wires.api.resources import ChangedError, R, RefusedError
 from wires.api.writes import to_api
 
 TIMEOUT_S = 3
@@ -21,7 +24,13 @@ TIMEOUT_S = 3
 ANSWER_S = 10
 """Limit of an answer: the list of a thousand nodes takes seconds."""
 
-MERGE = "application/merge-patch+json"
+JSON, MERGE = "application/json", "application/merge-patch+json"
+REFUSED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
+"""An admission web hook answers 403, or a code of its own below 500; a schema or another object of the name, 422."""
+
+
+class _Refusal(Model):
+    message: str = ""
 
 
 @dataclass(frozen=True)
@@ -66,9 +75,35 @@ class KubeApi:
             OSError: The connection or TLS failed, no answer came in time, or the API refused.
         """
         make(to_api(self.server_name, path))
+        self._change(address, "PATCH", path, {HTTPStatus.OK}, json.dumps(change).encode(), MERGE)
+
+    def create(self, address: str, path: str, content: dict[str, Any]) -> None:
+        """Make one resource, on a new connection. See `KubernetesKeeper`."""
+        make(to_api(self.server_name, path, "create"))
+        collection = path.rpartition("/")[0]
+        self._change(address, "POST", collection, {HTTPStatus.CREATED}, json.dumps(content).encode(), JSON)
+
+    def delete(self, address: str, path: str) -> None:
+        """Have one resource deleted, on a new connection. See `KubernetesKeeper`."""
+        make(to_api(self.server_name, path, "delete"))
+        self._change(address, "DELETE", path, {HTTPStatus.OK, HTTPStatus.ACCEPTED, HTTPStatus.NOT_FOUND})
+
+    def _change(  # noqa: PLR0913, PLR0917  (the parts of a request)
+        self, address: str, method: str, path: str, good: Collection[int], body: bytes = b"", kind: str = ""
+    ) -> None:
         pool = pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S)
-        status, _ = send(pool, "PATCH", path, ANSWER_S, json.dumps(change).encode(), MERGE)
+        status, content = send(pool, method, path, ANSWER_S, body, kind)
         if status == HTTPStatus.CONFLICT:
             raise ChangedError(f"status {status}")
-        if status != HTTPStatus.OK:
+        if status in REFUSED:
+            raise RefusedError(": ".join(filter(None, (f"status {status}", _reason(content)))))
+        if status not in good:
             raise ConnectionError(f"status {status}")
+
+
+def _reason(content: bytes) -> str:
+    """Return what a refusal says; no object of this program that it may quote holds a secret."""
+    try:
+        return short(_Refusal.model_validate_json(content).message)
+    except ValidationError:
+        return ""

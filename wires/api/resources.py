@@ -12,6 +12,8 @@ from base.spec import Model
 R = TypeVar("R", bound=BaseModel)
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 """The etcd operator's resource, a `Reporting` one."""
+ETCD_MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
+"""The `ConfigMap` in which the etcd operator keeps the addresses of etcd's members, by id."""
 
 
 class Metadata(Model):
@@ -50,6 +52,12 @@ class ConfigMap(Model):
     data: dict[str, str] = {}
 
 
+class Objects(Model):
+    """The resources of one collection, with all their fields."""
+
+    items: tuple[dict[str, Any], ...] = ()
+
+
 class KubernetesReader(Protocol):
     """Reads the resources of a Kubernetes API through an address."""
 
@@ -66,6 +74,10 @@ class ChangedError(ConnectionError):
     """The resource has changed since it was read, so the API did not change it: read it again."""
 
 
+class RefusedError(ConnectionError):
+    """The API refuses the change for good: a rule or a web hook of the cluster forbids it."""
+
+
 class KubernetesWriter(KubernetesReader, Protocol):
     """Changes them too."""
 
@@ -75,5 +87,28 @@ class KubernetesWriter(KubernetesReader, Protocol):
         Raises:
             ChangedError: It has changed since it was read.
             OSError: The API is unreachable, or refuses: the resource is gone, or is another one of that name.
+        """
+        ...
+
+
+class KubernetesKeeper(KubernetesWriter, Protocol):
+    """Makes and deletes them too."""
+
+    def create(self, address: str, path: str, content: dict[str, Any]) -> None:
+        """Make one resource; `path` is its own, and ends with its name.
+
+        Raises:
+            ChangedError: There is one of that name.
+            RefusedError: See there.
+            OSError: The API is unreachable.
+        """
+        ...
+
+    def delete(self, address: str, path: str) -> None:
+        """Have one resource deleted; one that is missing is a success. It may be there until others let it go.
+
+        Raises:
+            RefusedError: See there.
+            OSError: The API is unreachable.
         """
         ...

@@ -3,7 +3,10 @@
 from base.writes import Write
 
 
-def to_api(server_name: str, path: str) -> Write:
-    """Return the write of a change of a part of one resource. Its own name is left out: it is known only by then."""
-    _, kind, _, part = path.rsplit("/", 3)
-    return Write(f"API {server_name}", f"change {kind}/…/{part}")
+def to_api(server_name: str, path: str, verb: str = "change") -> Write:
+    """Return the write of a resource: `create`, `change` or `delete`.
+
+    The name of one whose part is changed is left out: that of a certificate request is known only by then.
+    """
+    kind, name, *part = path.partition("/namespaces/")[2].split("/")[1:] or path.split("/")[4:]
+    return Write(f"API {server_name}", f"{verb} {'/'.join([kind, '…', *part] if part else [kind, name])}")

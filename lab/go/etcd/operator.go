@@ -65,22 +65,22 @@ func voters(members []*membership.Member) int {
 	return count
 }
 
-// takeOut removes the bootstrap's member. If that leads, another has to lead first: without its leader, the API would
-// fail for an election.
+// takeOut removes the bootstrap's member from the node that leads: OKD has one operator that does it. If the bootstrap leads,
+// a node has to lead first: OKD removes a leader too, and its etcd elects another in a second, which takes this one 5 s or
+// more. While nobody leads, the bootstrap may lead again.
 func (m *machine) takeOut(ctx context.Context, started *embed.Etcd, bootstrap *membership.Member) {
-	if started.Server.Leader() != bootstrap.ID {
-		say("all nodes vote: removing the bootstrap's member")
-		m.remove(ctx, started, bootstrap)
-		return
-	}
-	client, err := m.client(m.bootstrapAddress)
-	if err != nil {
-		return
-	}
-	defer client.Close()
 	limited, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	_, _ = client.MoveLeader(limited, uint64(started.Server.MemberID()))
+	switch started.Server.Leader() {
+	case started.Server.MemberID():
+		say("all nodes vote, and this one leads: removing the bootstrap's member")
+		m.remove(ctx, started, bootstrap)
+	case bootstrap.ID:
+		if client, err := m.client(m.bootstrapAddress); err == nil {
+			defer client.Close()
+			_, _ = client.MoveLeader(limited, uint64(started.Server.MemberID()))
+		}
+	}
 }
 
 // api is the Kubernetes API at api-int.

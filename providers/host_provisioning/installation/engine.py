@@ -28,7 +28,7 @@ from functools import partial
 from base.clock import Clock
 from base.errors import BmcIdentityError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
 from base.progress import Progress, Report
-from boot_media.disk import CHOSEN, FAILED, REFUSED
+from boot_media.disk import CHOSEN, FAILED, REFUSED, STALE
 from boot_media.iso import names_boot_iso
 from providers.consent import naming
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
@@ -314,7 +314,7 @@ class Installation:
         if self.adapters.boot_procedure.is_stuck(url):
             return False
         word, text = self._disk_report()
-        if word in (REFUSED, FAILED):
+        if word in (REFUSED, STALE, FAILED):
             yield from self._stop(steps, word, text)
         self.disk = text if word == CHOSEN else ""
         return True
@@ -330,6 +330,10 @@ class Installation:
         yield from steps.power(Power.OFF)
         yield from self.adapters.boot_procedure.disarm(steps)
         what, fix = f"nothing was wiped: {text}", "correct the host's rootDeviceHints, or its disks"
+        if word == STALE:
+            what = f"nothing was wiped: stale disks: {text}"
+            allow = f"list its serialNumber or wwn in wipe_disks.{self.host.name}"
+            fix = f"take each of them out, or erase it; or, if all that is on it may be lost, {allow}"
         if word == FAILED:
             what, fix = f"coreos-installer failed: {text}", "correct what it names, the disk or the boot ISO"
         raise ProvisioningError(what, where=self.adapters.bmc.url, fix=f"{fix}, then run `pulumi up` again")
@@ -357,7 +361,7 @@ class Installation:
             is_off = bmc.power() is Power.OFF
             if procedure.is_unread(url):
                 fault.check(clock.now() - started_at, is_off=is_off)
-            if self._disk_report()[0] in (REFUSED, FAILED) or procedure.is_stuck(url):
+            if self._disk_report()[0] in (REFUSED, STALE, FAILED) or procedure.is_stuck(url):
                 return True
             proof.check(last=is_off)
             return is_off

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from assets import contract
 from assets.render import render_bootstrap, render_role
 from cluster.plan import ClusterPlan, Role
 from cluster.values.vrrp import API, GIVES_UP
@@ -67,6 +68,19 @@ def test_the_check_of_the_own_api_counts_only_after_the_api_was_ready_once(scrip
     assert run.stdout.split("\n")[:-1] == [
         "before up", "starting up", "ready up", "gone down", "broken down", "again up"
     ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("ago_s", "status"),
+    [(None, 0), (0, 0), (contract.OWN_API_GONE_S - 2, 0), (contract.OWN_API_GONE_S + 2, 1)],
+    ids=["never-ready", "ready", "ready-lately", "gone"],
+)
+def test_the_own_api_is_gone_some_seconds_after_it_was_ready(scripts: Path, ago_s: int | None, status: int) -> None:
+    was_ready = "" if ago_s is None else f"echo $((up_s - {ago_s})) > {contract.RUN}/own-api-was-ready; "
+    run = run_on_a_machine(
+        f"read -r up_s _ < /proc/uptime; up_s=${{up_s%.*}}; {was_ready}{scripts}/bin/okd-own-api.sh gone", scripts
+    )
+    assert run.returncode == status, run.stderr
 
 
 SILENT = f"""

@@ -64,7 +64,7 @@ def made(
     hints: Hints = DISK,
     url: str = URL,
 ) -> Iso:
-    return maker.make(ignition=ignition, keyfiles=keyfiles or {}, hints=hints, report_url=url)
+    return maker.make(ignition=ignition, keyfiles=keyfiles or {}, choose_disk=disk_script(hints, url))
 
 
 def whole(iso: Iso) -> bytes:
@@ -215,7 +215,7 @@ from boot_media.iso import IsoMaker
 
 base, sha256, tool, url, text = sys.argv[1:]
 with IsoMaker(Path(base), sha256, Path(tool)) as maker:
-    maker.make(ignition=text.encode(), keyfiles={"eth0.nmconnection": text}, hints={}, report_url=url)
+    maker.make(ignition=text.encode(), keyfiles={"eth0.nmconnection": text}, choose_disk=disk_script({}, url))
 """
 CANARY = "CNRY-of-a-supplicant"
 

@@ -64,6 +64,18 @@ def published(media: IsoMedia, host: str) -> str:
     return url
 
 
+def test_each_stale_disk_that_may_be_wiped_is_a_write(recipe: Recipe, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[str] = []
+    monkeypatch.setattr(isos, "make", lambda write: made.append(str(write)))
+    recipe = replace(recipe, wipe_disks={"w0": ("S1", "0x5000c5")})
+    with MediaServer("127.0.0.1", 0) as server, IsoMedia(server, recipe, print) as media:
+        for host in ("w0", "w1"):
+            published(media, host)
+    root = "wipe the one by deviceName: /dev/vda"
+    stale = ("wipe S1 too, if it is stale", "wipe 0x5000c5 too, if it is stale")
+    assert made == [*(f"disk of w0: {action}" for action in (root, *stale)), f"disk of w1: {root}"]
+
+
 class WithoutReports(MediaServer):
     """Serves ISOs as a site's own web server does, which receives nothing from the hosts."""
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from boot_media.disk import disk_script
 from boot_media.iso import Iso, IsoMaker
 from boot_media.netboot import BOOT_SCRIPT_TEXT, host_script, script_name
 from boot_media.tools import find_coreos_installer
@@ -19,7 +20,7 @@ def made(folder: Path, content: bytes, *, over_network: bool = True) -> Iso:
     base.write_bytes(content)
     with IsoMaker(base, hashlib.sha256(content).hexdigest(), find_coreos_installer()) as maker:
         ignition = b'{"ignition":{"version":"3.2.0"}}'
-        return maker.make(ignition=ignition, keyfiles={}, hints={}, report_url="", over_network=over_network)
+        return maker.make(ignition=ignition, keyfiles={}, choose_disk=disk_script({}, ""), over_network=over_network)
 
 
 @pytest.fixture(scope="module")

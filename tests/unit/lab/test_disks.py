@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from lab.disks import disks_of, emulated, wanted_of
+from lab.disks import disks_of, emulated, wanted_of, with_stale
 
 BY_PATH = "/dev/disk/by-path/pci-0000:00:0a.0-scsi-0:0:1:0"
 
@@ -16,6 +16,16 @@ def test_a_virtio_disk_has_the_wanted_name_beside_others(letter: str) -> None:
     assert [disk.wanted for disk in disks].count(True) == 1
     virtio = [disk for disk in disks if disk.bus == "virtio"]
     assert [disk.target for disk in virtio] == list(range(len(disks) - 1))
+
+
+def test_another_disk_is_stale_by_each_name_of_wipe_disks() -> None:
+    hints = {"model": "MZ7", "vendor": "ATA"}
+    disks = with_stale(disks_of(hints), ["S-OLD"])
+    assert [(disk.serial, disk.wanted) for disk in disks if disk.stale] == [("S-OLD", False)]
+    assert [disk for disk in disks if not disk.stale] == [
+        disk for disk in disks_of(hints) if disk.wanted or disk.serial == "OTHER-2"
+    ]
+    assert with_stale(disks, ()) == disks
 
 
 def test_each_server_has_a_scsi_disk_for_its_virtual_cd_drive() -> None:

@@ -76,6 +76,16 @@ def test_a_server_that_may_be_another_machine_needs_a_new_consent() -> None:
     )
 
 
+def test_a_further_disk_needs_a_line_of_its_own() -> None:
+    named = plans.plan(wipe_disks={M0: ["S1"]})
+    again = installation(plans.plan(reinstall={M0: "u0"}, wipe_disks={M0: ["S1"], M1: ["S2"]}))
+    update = step("update", "okd-x", installation(named), again, outs=records(PLAN, M0, M1, M2))
+    old = {f"reinstall.{M0}": NOW, f"wipe_disks.{M0}": NOW - timedelta(days=40)}
+    assert breaches("consent", facts(update, written=old)) == (
+        f"wipe_disks.{M0} was written 40 days ago; write it again",
+    )
+
+
 def test_an_update_that_wipes_nothing_needs_no_consent() -> None:
     later = installation(plans.plan(payload={**plans.PAYLOAD, "master": "b2" * 32}))
     update = step("update", "okd-x", installation(PLAN), later, outs=records(PLAN, M0, M1, M2))

@@ -14,6 +14,7 @@ from providers.host_provisioning.model import HostProvisioningSpec
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.okd_installed.model import OkdInstalledSpec
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
+from providers.server_objects.model import ServerObjectsSpec
 from providers.vip_held.model import VipHeldSpec
 from review.document import page_of
 from review.preview import read_preview
@@ -288,6 +289,21 @@ def test_probes_come_in_one_sentence_and_the_end_last() -> None:
         "No machine is changed.",
         "Checks the provisioner, the network and who holds the Ingress VIP.",
         "Waits until OKD reports that its installation is complete.",
+    ]
+
+
+def test_objects_of_servers_are_made_and_those_of_one_that_leaves_go() -> None:
+    spec = ServerObjectsSpec.of(PLAN, plans.STACK)
+    without = "or repairs them; none has a `bmc`, so that metal3 touches no server."
+    made = f"Makes the BareMetalHosts and Machines of {{}}, {without}"
+    assert sentences(step("create", "okd-objects", None, spec)) == [made.format("5 servers")]
+    fewer = spec.changed(objects={name: own for name, own in spec.objects.items() if "worker-1" not in name})
+    assert sentences(step("update", "okd-objects", spec, fewer)) == [
+        made.format("4 servers"),
+        "!Deletes BareMetalHost and Machine of okd-worker-1: OKD drains and deletes the node.",
+    ]
+    assert sentences(step("delete", "okd-objects", spec, None)) == [
+        "Leaves the BareMetalHosts and Machines to the cluster."
     ]
 
 

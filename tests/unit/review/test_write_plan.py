@@ -4,10 +4,11 @@ import hashlib
 import json
 
 from providers.bmc_host.model import AsFound, BmcHostOuts
+from providers.server_objects.model import ServerObjectsSpec
 from review.preview import read_preview
 from review.verdict import OWN
 from review.write_plan import WritePlan, tables
-from testing import plans
+from testing import clusters, plans
 from testing.checkout import ROOT
 from testing.preview_steps import bmc_host, preview, step, step_of
 from wires.bmc.client import BootOverride
@@ -64,3 +65,15 @@ def test_what_pulumi_libvirt_makes_is_in_the_plan() -> None:
     assert planned(step_of("create", "Pool", "okd-pool", None, {"name": "okd"})) == {
         "Pool::okd-pool": ["Pool okd-pool: create"]
     }
+
+
+def test_objects_of_servers_may_be_made_and_changed_and_stay_at_the_end() -> None:
+    spec = ServerObjectsSpec.of(clusters.plan("baremetal"), plans.STACK)
+    fewer = spec.changed(objects={name: own for name, own in spec.objects.items() if "worker-1" not in name})
+    (writes,) = planned(step("update", "okd-objects", spec, fewer)).values()
+    api = "API api.okd.lab.test:"
+    for kind in ("baremetalhosts", "machines"):
+        assert f"{api} create {kind}/okd-master-0" in writes
+        assert f"{api} change {kind}/okd-master-0" in writes
+        assert [line for line in writes if f"{kind}/okd-worker-1" in line] == [f"{api} delete {kind}/okd-worker-1"]
+    assert planned(step("delete", "okd-objects", spec, None)) == {}

@@ -331,7 +331,7 @@ class TestCreate:
             **place,
         }
         own = {"ours": {"w0": "first", "w1": "second"}, "keyfiles": {"w1": {"eth0.nmconnection": "its network"}}}
-        hosts = {"w0": host("w0"), "w1": {**host("w1"), "root_device": {"rotational": "false"}}}
+        hosts = {"w0": host("w0"), "w1": {**host("w1"), "root_device": {"rotational": "false"}, "wipe_disks": ["S1"]}}
         HostProvisioningProvider().create({**ROLE, **inputs, **own, "hosts": hosts})
         for installation in rollouts.installations.values():
             media = installation.adapters.media
@@ -347,6 +347,7 @@ class TestCreate:
                 own_ignition={"w0": "first", "w1": "second"},
                 keyfiles={"w1": {"eth0.nmconnection": "its network"}},
                 hints={"w0": {"deviceName": "/dev/sda"}, "w1": {"rotational": "false"}},
+                wipe_disks={"w0": (), "w1": ("S1",)},
             )
             assert installation.deadline_s == 7200
 

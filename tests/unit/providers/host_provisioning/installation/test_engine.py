@@ -565,6 +565,24 @@ def test_a_live_system_without_a_fitting_disk_is_stopped_with_its_report() -> No
     assert rig.bmc.installs == 0
 
 
+def test_a_live_system_with_a_stale_disk_is_stopped_with_its_report() -> None:
+    rig = Rig()
+
+    def refuse(write: str) -> None:
+        if write == "On":
+            rig.bmc.install_s, rig.media.report = DEADLINE_S, "stale /dev/sdb3 is labelled boot: serialNumber: S1"
+
+    rig.bmc.lost = refuse
+    with pytest.raises(ProvisioningError) as caught:
+        rig.run()
+    assert str(caught.value) == (
+        "https://bmc/redfish/v1/Systems/1: nothing was wiped: stale disks: /dev/sdb3 is labelled boot: "
+        "serialNumber: S1. Fix: take each of them out, or erase it; or, if all that is on it may be lost, list its "
+        "serialNumber or wwn in wipe_disks.okd-master-0, then run `pulumi up` again"
+    )
+    assert rig.bmc.writes == [*INSERTED, "On", "Off", "eject"]
+
+
 def test_what_coreos_installer_said_last_reaches_the_error() -> None:
     """ISO-WORD: it was an hour of waiting, and `look at the server's console`."""
     rig = Rig()

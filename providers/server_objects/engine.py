@@ -1,0 +1,168 @@
+"""Makes the objects of servers, and waits until each Machine is linked to its node.
+
+Every poll reads all of them and writes what is missing, so a run that was killed continues. Nothing is written while
+metal3 may touch a server by one of them.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from base.clock import Clock, Wait
+from base.errors import ConfigError, Fault, IncompleteError
+from base.progress import Report, Say, with_time_left
+from base.shown import few
+from base.spec import Model
+from providers.server_objects.comparison import differences, kept, refusals, unlinked
+from providers.server_objects.model import ServerObjectsSpec
+from providers.server_objects.objects import CLUSTER_LABEL, COLLECTIONS, HOST, MACHINE, PAUSED, PROVISIONING, path_of
+from wires.api.resources import ETCD_MEMBERS, ConfigMap, KubernetesKeeper, Objects, RefusedError
+
+INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
+POLL_S = 5.0
+
+Found = dict[str, dict[str, Any]]
+"""The objects of the cluster, by kind and name."""
+
+
+class _Status(Model):
+    name: str = Field("", alias="infrastructureName")
+
+
+class _Infrastructure(Model):
+    status: _Status = _Status()
+
+
+@dataclass(frozen=True)
+class ServerObjectsEngine:
+    """The objects of one cluster's servers."""
+
+    api: KubernetesKeeper
+    spec: ServerObjectsSpec
+    clock: Clock
+    report: Report
+    warn: Say
+
+    def ensure(self, gone: Collection[str], *, deadline_s: float) -> None:
+        """Make, repair and delete objects until all are as wanted, and every Machine runs as its node.
+
+        Args:
+            gone: Kind and name of objects of servers that left the cluster.
+            deadline_s: Seconds until which that has to be so.
+
+        Raises:
+            ConfigError: metal3 may touch a server, by an object that is there or a rule that refuses this one.
+            IncompleteError: Not all was as wanted in time.
+        """
+        wait = Wait(self.clock, deadline_s, poll_s=POLL_S)
+        if late := wait.until(lambda: self._step(gone), with_time_left(self.report, "linking the servers")):
+            fix = "see `oc get baremetalhosts,machines -n openshift-machine-api`, then run `pulumi up` again"
+            raise IncompleteError(f"{late}, after {deadline_s:g} s", where="objects of the servers", fix=fix)
+        for line in self._kept(self._found()):
+            self.warn(line)
+
+    def drift(self) -> list[str]:
+        """Return a line for each object that is not as wanted.
+
+        Raises:
+            OSError: The API does not answer.
+        """
+        found = self._found()
+        for line in self._kept(found):
+            self.warn(line)
+        return [f"{name}: {what}" for name in self.spec.in_order for what in self._wrong(name, found)]
+
+    def _step(self, gone: Collection[str]) -> str | None:
+        """Write what is not as wanted, and return what is still missing. None: nothing."""
+        try:
+            found = self._found()
+            if faults := [*refusals(self.spec.in_order, gone, found)]:
+                raise ConfigError(*faults)
+            return self._write(found, gone) or self._missing(self._found(), gone)
+        except OSError as error:
+            return f"{self.spec.api_vip}: {type(error).__name__}: {error}"
+
+    def _found(self) -> Found:
+        found: Found = {}
+        for kind, path in COLLECTIONS.items():
+            listed = self.api.get(self.spec.api_vip, path, Objects)
+            if listed is None:
+                raise ConnectionError(f"the API has no {path.rpartition('/')[2]}")
+            found |= {f"{kind}/{item['metadata']['name']}": item for item in listed.items}
+        return found
+
+    def _wrong(self, name: str, found: Found) -> list[str]:
+        """Return what an object lacks; an empty list if it is as wanted."""
+        if name not in found:
+            return ["missing"]
+        problem = unlinked(name, found[name])
+        return [*differences(self.spec.objects[name], found[name]), *([problem] if problem else [])]
+
+    def _kept(self, found: Found) -> list[str]:
+        there = [name for name in self.spec.in_order if name in found]
+        return [f"{name}: {what}" for name in there for what in kept(self.spec.objects[name], found[name])]
+
+    def _write(self, found: Found, gone: Collection[str]) -> str | None:
+        """Make and repair objects in their order, then delete; return why nothing may be written yet."""
+        objects = self.spec.objects
+        wrong = [name for name in self.spec.in_order if name not in found or differences(objects[name], found[name])]
+        if any(self._concerns_etcd(name) for name in wrong) and (outside := self._out_of_etcd()):
+            return outside
+        for name in wrong:
+            try:
+                self._make(name) if name not in found else self._repair(name, found[name])
+            except RefusedError as error:
+                fix = "see which rule or web hook of the cluster refuses it, and run `pulumi up` again"
+                raise ConfigError(Fault(name, f"the API refuses it: {error}", fix)) from None
+        # A Machine is drained before its host goes.
+        for name in sorted({*gone} & found.keys(), key=lambda name: not name.startswith(MACHINE)):
+            if "deletionTimestamp" not in found[name]["metadata"]:
+                self.api.delete(self.spec.api_vip, path_of(name))
+        return None
+
+    def _concerns_etcd(self, name: str) -> bool:
+        """Whether an object links servers of the control plane: the Provisioning object links all at once."""
+        kind, _, own = name.partition("/")
+        return kind == PROVISIONING or own in self.spec.control_plane
+
+    def _out_of_etcd(self) -> str | None:
+        """Return the servers of the control plane that are no members of etcd.
+
+        Once one Machine of the control plane runs, the etcd operator admits only nodes whose Machine runs too.
+        """
+        members = self.api.get(self.spec.api_vip, ETCD_MEMBERS, ConfigMap)
+        listed = {*members.data.values()} if members else set[str]()
+        outside = [name for name, addresses in self.spec.control_plane.items() if not listed & {*addresses}]
+        return f"not in etcd yet: {', '.join(few(outside))}" if outside else None
+
+    def _make(self, name: str) -> None:
+        manifest = self.spec.objects[name]
+        if manifest["kind"] == MACHINE:
+            own = self.api.get(self.spec.api_vip, INFRASTRUCTURE, _Infrastructure)
+            if not own or not own.status.name:
+                raise ConnectionError("the cluster's infrastructure has no name")
+            metadata = manifest["metadata"]
+            labels = {**metadata["labels"], CLUSTER_LABEL: own.status.name}
+            manifest = {**manifest, "metadata": {**metadata, "labels": labels}}
+        self.api.create(self.spec.api_vip, path_of(name), manifest)
+
+    def _repair(self, name: str, found: dict[str, Any]) -> None:
+        """Merge the manifest into exactly the object that was read, without what it was only made with."""
+        wanted = self.spec.objects[name]
+        read = {key: found["metadata"][key] for key in ("uid", "resourceVersion")}
+        annotations = dict(wanted["metadata"].get("annotations", {}))
+        if paused := PAUSED.get(wanted["kind"]):
+            annotations[paused] = None
+        change: dict[str, Any] = {"metadata": {**read, "annotations": annotations}}
+        change["metadata"]["labels"] = wanted["metadata"].get("labels", {})
+        if wanted["kind"] == HOST:
+            change["spec"] = {key: wanted["spec"][key] for key in ("online", "consumerRef")}
+        self.api.patch(self.spec.api_vip, path_of(name), change)
+
+    def _missing(self, found: Found, gone: Collection[str]) -> str | None:
+        wrong = [(name, what) for name in self.spec.in_order for what in self._wrong(name, found)]
+        wrong += [(name, "not deleted yet") for name in gone if name in found]
+        lines = [f"{name}: {what}" for name, what in wrong[:3]]
+        return "; ".join([f"{len(wrong)} left", *lines]) if lines else None

@@ -1,0 +1,341 @@
+"""The objects of servers in a cluster whose controllers work: they get linked, and no server is touched."""
+
+import copy
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from base.errors import ConfigError, IncompleteError
+from cluster.plan import ClusterPlan
+from providers.server_objects.engine import ServerObjectsEngine
+from providers.server_objects.model import ServerObjectsSpec
+from testing import clusters, plans
+from testing.fakes.clock import FakeClock
+from testing.fakes.metal3 import Metal3, Object
+from testing.fakes.object_store import ETCD_MEMBERS, INFRASTRUCTURE, ControllersClock, ObjectStore
+from testing.progress import into
+
+PLAN = clusters.plan("baremetal")
+MASTERS, WORKERS = plans.HOSTS[:3], plans.HOSTS[3:]
+HOST = "BareMetalHost/okd-worker-0"
+NAMED = {"metadata": {"name": "cluster"}, "spec": {}, "status": {"infrastructureName": "okd-x7k2p"}}
+
+
+def spec_of(plan: ClusterPlan = PLAN) -> ServerObjectsSpec:
+    """Return the spec as Pulumi hands it over, which sorts mappings as it likes."""
+    spec = ServerObjectsSpec.of(plan, "prod")
+    return spec.changed(objects=dict(reversed(spec.objects.items())))
+
+
+SPEC = spec_of()
+
+
+def members(*names: str) -> Object:
+    addresses = [SPEC.control_plane[name][-1] for name in names]
+    return {"metadata": {"name": "etcd-endpoints"}, "spec": {}, "data": {f"id-{own}": own for own in addresses}}
+
+
+@dataclass
+class Rig:
+    """A cluster that OKD reports as complete."""
+
+    spec: ServerObjectsSpec = SPEC
+    store: ObjectStore = field(default_factory=ObjectStore)
+    lines: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        nodes = {server.name: str(server.address) for server in PLAN.servers}
+        self.metal3 = Metal3(self.store, nodes, frozenset(MASTERS), {*MASTERS})
+        self.clock = ControllersClock(FakeClock(0), self.metal3)
+        self.store.store_at(INFRASTRUCTURE, copy.deepcopy(NAMED), "uid-i")
+        self.store.store_at(ETCD_MEMBERS, members(*MASTERS), "uid-e")
+
+    @property
+    def engine(self) -> ServerObjectsEngine:
+        return ServerObjectsEngine(self.store, self.spec, self.clock, into(self.lines), self.warnings.append)
+
+    def ensure(self, *gone: str, deadline_s: float = 60) -> list[str]:
+        """Ensure the objects, and return the changes that were made."""
+        self.store.calls.clear()
+        self.engine.ensure(gone, deadline_s=deadline_s)
+        return [f"{method} {path}" for method, path in self.store.calls]
+
+    def refused(self, *gone: str) -> str:
+        with pytest.raises(ConfigError) as caught:
+            self.ensure(*gone)
+        assert self.store.calls == []
+        return str(caught.value)
+
+    def late(self) -> str:
+        with pytest.raises(IncompleteError) as caught:
+            self.ensure(deadline_s=20)
+        return str(caught.value)
+
+    def drift(self) -> list[str]:
+        return self.engine.drift()
+
+
+@pytest.fixture
+def linked() -> Rig:
+    rig = Rig()
+    rig.ensure()
+    return rig
+
+
+def test_hosts_are_made_before_machines_and_metal3_starts_last() -> None:
+    rig = Rig()
+    assert rig.ensure() == [
+        *(f"create baremetalhosts/{name}" for name in plans.HOSTS),
+        *(f"create machines/{name}" for name in plans.HOSTS),
+        "create provisionings/provisioning-configuration",
+    ]
+    assert (rig.metal3.touched, rig.metal3.kept_out) == ([], [])
+    machines = {each["metadata"]["name"]: each for each in rig.store.list("machines")}
+    assert {name: each["status"]["nodeRef"]["name"] for name, each in machines.items()} == {
+        name: name for name in plans.HOSTS
+    }
+    assert {each["metadata"]["labels"]["machine.openshift.io/cluster-api-cluster"] for each in machines.values()} == {
+        "okd-x7k2p"
+    }
+    assert rig.drift() == []
+
+
+def test_a_second_run_writes_nothing(linked: Rig) -> None:
+    assert linked.ensure() == []
+    assert linked.warnings == []
+
+
+def test_a_run_that_was_killed_after_any_write_continues() -> None:
+    for done in range(len(SPEC.objects)):
+        rig = Rig()
+        real, left = rig.store.create, [done]
+
+        def create(address: str, path: str, content: Object, real: Any = real, left: Any = left) -> None:
+            if not left[0]:
+                raise KeyboardInterrupt
+            left[0] -= 1
+            real(address, path, content)
+
+        rig.store.create = create  # type: ignore[method-assign, assignment]
+        with pytest.raises(KeyboardInterrupt):
+            rig.ensure()
+        for _ in range(9):
+            rig.metal3.step()
+        assert not rig.metal3.works
+        rig.store.create = real  # type: ignore[method-assign]
+        assert len(rig.ensure()) == len(SPEC.objects) - done
+        assert (rig.metal3.touched, rig.metal3.kept_out) == ([], [])
+
+
+def test_nothing_is_written_before_the_whole_control_plane_is_in_etcd() -> None:
+    rig = Rig()
+    rig.store.store_at(ETCD_MEMBERS, members(*MASTERS[:2]), "uid-e")
+    assert rig.late().startswith(
+        "objects of the servers: not in etcd yet: okd-master-2, after 20 s. Fix: see `oc get"
+    )
+    assert rig.store.calls == []
+    del rig.store.resources[ETCD_MEMBERS]
+    assert "not in etcd yet: okd-master-0, okd-master-1, okd-master-2, after" in rig.late()
+
+
+def test_compute_is_linked_while_a_member_of_etcd_is_out(linked: Rig) -> None:
+    """Its objects do not change what the etcd operator admits."""
+    linked.store.store_at(ETCD_MEMBERS, members(*MASTERS[:2]), "uid-e")
+    for kind in ("machines", "baremetalhosts"):
+        linked.store.remove(kind, "okd-worker-1")
+    assert linked.ensure() == ["create baremetalhosts/okd-worker-1", "create machines/okd-worker-1"]
+
+
+def test_a_machine_claims_no_host_of_somebody_else() -> None:
+    """An administrator's own host is available: a Machine without a host of its own would have it wiped."""
+    rig = Rig()
+    rig.metal3.works = True
+    spare = {"bmc": {"address": "redfish://192.0.2.9"}, "online": True}
+    path = "/apis/metal3.io/v1alpha1/namespaces/openshift-machine-api/baremetalhosts/spare"
+    state = {"provisioning": {"state": "available"}}
+    rig.store.store_at(path, {"metadata": {"name": "spare"}, "spec": spare, "status": state}, "uid-s")
+    rig.ensure()
+    assert rig.metal3.touched == []
+    assert "consumerRef" not in rig.store.host("spare")["spec"]
+
+
+def test_no_login_or_address_of_a_bmc_is_sent() -> None:
+    rig = Rig()
+    rig.ensure()
+    sent = json.dumps(rig.store.sent)
+    for server in PLAN.servers:
+        login = (server.bmc.address, str(server.bmc.url), server.bmc.password.get_secret_value())
+        assert not [secret for secret in login if secret in sent]
+    assert '"bmc"' not in sent
+
+
+def paused_host(rig: Rig) -> None:
+    rig.store.host("okd-worker-0")["metadata"]["annotations"]["baremetalhost.metal3.io/paused"] = ""
+
+
+def unclaimed(rig: Rig) -> None:
+    del rig.store.host("okd-worker-0")["spec"]["consumerRef"]
+
+
+def paused_provisioning(rig: Rig) -> None:
+    (path,) = (path for path in rig.store.resources if "/provisionings/" in path)
+    rig.store.resources[path]["metadata"]["annotations"] = {"provisioning.metal3.io/paused": ""}
+
+
+REPAIRED = {
+    "paused": (paused_host, f"{HOST}: annotation baremetalhost.metal3.io/paused, wanted none"),
+    "unclaimed": (unclaimed, f"{HOST}: consumerRef is None, wanted "),
+    "provisioning": (
+        paused_provisioning,
+        "Provisioning/provisioning-configuration: annotation provisioning.metal3.io/paused, wanted none",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REPAIRED)
+def test_a_refresh_names_drift_and_the_next_run_repairs_it(linked: Rig, name: str) -> None:
+    change, line = REPAIRED[name]
+    change(linked)
+    (found,) = linked.drift()
+    assert found.startswith(line)
+    assert [call.partition(" ")[0] for call in linked.ensure()] == ["patch"]
+    assert linked.drift() == []
+    assert linked.metal3.touched == []
+
+
+def test_a_missing_or_failed_object_is_drift(linked: Rig) -> None:
+    linked.store.remove("machines", "okd-worker-0")
+    linked.store.host("okd-worker-1")["status"].pop("provisioning")
+    (machine,) = (each for path, each in linked.store.resources.items() if path.endswith("machines/okd-master-0"))
+    machine["status"] = {"phase": "Failed", "errorMessage": "no host"}
+    assert linked.drift() == [
+        "BareMetalHost/okd-worker-1: state none, wanted unmanaged",
+        "Machine/okd-master-0: phase Failed as node none (no host), wanted Running as node okd-master-0",
+        "Machine/okd-worker-0: missing",
+    ]
+
+
+def test_another_mac_and_another_mode_stay_with_a_warning(linked: Rig) -> None:
+    linked.store.host("okd-worker-0")["spec"]["bootMACAddress"] = "52:54:00:00:00:99"
+    (path,) = (path for path in linked.store.resources if "/provisionings/" in path)
+    linked.store.resources[path]["spec"] = {"provisioningNetwork": "Managed"}
+    assert linked.ensure() == []
+    mac = next(server.boot_mac for server in PLAN.servers if server.name == "okd-worker-0")
+    warned = [
+        f"{HOST}: bootMACAddress is 52:54:00:00:00:99, wanted {mac}; it stays",
+        "Provisioning/provisioning-configuration: provisioningNetwork is Managed, wanted Disabled; it stays",
+    ]
+    assert linked.warnings == warned
+    linked.warnings.clear()
+    assert linked.drift() == []
+    assert linked.warnings == warned
+
+
+def test_a_host_with_a_bmc_is_refused_until_it_is_detached(linked: Rig) -> None:
+    host = linked.store.host("okd-worker-0")
+    host["spec"]["bmc"] = {"address": "redfish://192.0.2.9"}
+    assert linked.refused() == (
+        f"{HOST}: it has a `bmc`, so metal3 owns the power of this server beside this program. Fix: `oc annotate "
+        "baremetalhost okd-worker-0 -n openshift-machine-api baremetalhost.metal3.io/detached=`, and run `pulumi up` "
+        "again once its operationalStatus is detached"
+    )
+    host["status"] |= {"operationalStatus": "detached", "provisioning": {"state": "externally provisioned"}}
+    assert linked.ensure() == []
+    assert (linked.drift(), linked.metal3.touched) == ([], [])
+
+
+def test_a_host_that_metal3_would_inspect_or_others_claimed_is_refused(linked: Rig) -> None:
+    linked.store.host("okd-worker-0")["spec"]["externallyProvisioned"] = False
+    linked.store.host("okd-worker-1")["spec"]["consumerRef"]["name"] = "okd-x7k2p-worker-0-9vtkk"
+    one, other = linked.refused().splitlines()
+    assert one.startswith(f"{HOST}: `externallyProvisioned` is not true, and cannot be changed. Fix: delete it")
+    claimed = "Machine/okd-x7k2p-worker-0-9vtkk has claimed it, wanted Machine/okd-worker-1. Fix: `pulumi config set"
+    assert other.startswith(f"BareMetalHost/okd-worker-1: {claimed}")
+
+
+def test_a_host_is_not_made_again_below_its_machine(linked: Rig) -> None:
+    """The Machine has the identity of the one that is gone, and would fail for good."""
+    linked.store.remove("baremetalhosts", "okd-worker-0")
+    assert linked.refused().startswith(f"{HOST}: missing, but Machine/okd-worker-0 was linked to it, and fails")
+
+
+def test_a_server_that_leaves_takes_its_objects_along(linked: Rig) -> None:
+    names = ("Machine/okd-worker-1", "BareMetalHost/okd-worker-1")
+    linked.spec = SPEC.changed(objects={name: own for name, own in SPEC.objects.items() if name not in names})
+    assert linked.ensure(*reversed(names)) == ["delete machines/okd-worker-1", "delete baremetalhosts/okd-worker-1"]
+    assert linked.metal3.touched == []
+    assert "okd-worker-1" not in linked.metal3.nodes
+    assert linked.ensure(*names) == []
+
+
+def test_a_server_that_leaves_is_not_switched_off_by_metal3(linked: Rig) -> None:
+    """The deletion of a host with a BMC powers it off."""
+    linked.store.host("okd-worker-1")["spec"]["bmc"] = {"address": "redfish://192.0.2.9"}
+    names = ("Machine/okd-worker-1", "BareMetalHost/okd-worker-1")
+    linked.spec = SPEC.changed(objects={name: own for name, own in SPEC.objects.items() if name not in names})
+    assert "BareMetalHost/okd-worker-1: it has a `bmc`" in linked.refused(*names)
+
+
+def test_a_refusal_of_the_api_ends_the_run_with_its_reason() -> None:
+    rig = Rig()
+    host = SPEC.objects[HOST]
+    metadata = host["metadata"]
+    annotations = {key: value for key, value in metadata["annotations"].items() if key != "inspect.metal3.io"}
+    rig.spec = SPEC.changed(objects={HOST: {**host, "metadata": {**metadata, "annotations": annotations}}})
+    with pytest.raises(ConfigError) as caught:
+        rig.ensure()
+    assert str(caught.value).startswith(f"{HOST}: the API refuses it: status 403: when hardware details")
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"down": ConnectionRefusedError("no")}, "192.168.111.5: ConnectionRefusedError: no, after 20 s"),
+        ({"lists": frozenset({"machines"})}, "192.168.111.5: ConnectionError: the API has no baremetalhosts, after"),
+    ],
+    ids=["unreachable", "without-the-kinds"],
+)
+def test_an_api_that_does_not_answer_is_the_reason(change: dict[str, Any], problem: str) -> None:
+    rig = Rig()
+    vars(rig.store).update(change)
+    assert problem in rig.late()
+
+
+def test_a_cluster_without_a_name_gets_no_machine() -> None:
+    rig = Rig()
+    del rig.store.resources[INFRASTRUCTURE]
+    assert "the cluster's infrastructure has no name" in rig.late()
+    assert not [call for call in rig.store.calls if "machines/" in call[1]]
+
+
+def test_machines_that_are_not_linked_in_time_are_the_reason() -> None:
+    rig = Rig()
+    rig.metal3.nodes.clear()
+    first = "Machine/okd-master-0: phase Provisioned as node none, wanted Running as node okd-master-0"
+    assert rig.late().startswith(f"objects of the servers: 5 left; {first}; Machine/okd-master-1: ")
+
+
+def test_a_change_that_somebody_else_was_faster_with_is_read_again() -> None:
+    rig = Rig()
+    real, lost = rig.store.create, list[str]()
+
+    def create(address: str, path: str, content: Object) -> None:
+        real(address, path, content)
+        if not lost:
+            lost.append(path)
+            real(address, path, content)  # the answer was lost, and the request sent again: 409
+
+    rig.store.create = create  # type: ignore[method-assign, assignment]
+    rig.ensure()
+    assert rig.drift() == []
+
+
+def test_both_families_are_addresses_of_a_machine() -> None:
+    plan = clusters.plan("dual-stack")
+    details = ServerObjectsSpec.of(plan, "prod").objects["BareMetalHost/okd-master-0"]["metadata"]["annotations"]
+    nics = json.loads(details["inspect.metal3.io/hardwaredetails"])["nics"]
+    server = plan.control_plane[0]
+    assert nics == [{"ip": str(address), "mac": server.boot_mac} for address in server.addresses]

@@ -1,0 +1,101 @@
+"""What a client makes and deletes in a Kubernetes API, and how it takes a refusal."""
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from payload.kubeconfig import read_kubeconfig
+from testing.certificates import authority
+from testing.fakes.https_server import https_server
+from testing.kubeconfigs import write_kubeconfig
+from wires.api.kubernetes import KubeApi
+from wires.api.resources import ChangedError, RefusedError
+from wires.api.writes import to_api
+
+PATH = "/apis/metal3.io/v1alpha1/namespaces/openshift-machine-api/baremetalhosts/worker-0"
+CALLS: dict[str, Callable[[KubeApi], None]] = {
+    "POST": lambda api: api.create("127.0.0.1", PATH, {"kind": "BareMetalHost"}),
+    "PATCH": lambda api: api.patch("127.0.0.1", PATH, {"kind": "BareMetalHost"}),
+    "DELETE": lambda api: api.delete("127.0.0.1", PATH),
+}
+
+
+def answer(status: int, content: str = "{}") -> bytes:
+    return b"HTTP/1.1 %d X\r\nContent-Length: %d\r\n\r\n%s" % (status, len(content), content.encode())
+
+
+@pytest.fixture
+def called(payload: Path, certificate: str) -> Callable[[str, bytes], bytes]:
+    """Return what calls with a method, and returns the request that the API got."""
+    write_kubeconfig(payload)
+    kubeconfig = read_kubeconfig("prod")
+    assert kubeconfig
+
+    def call(method: str, response: bytes) -> bytes:
+        with https_server(certificate, response, client_ca=authority("test-ca").pem) as server:
+            CALLS[method](replace(KubeApi.by(kubeconfig, "api.okd.lab.test"), port=server.port))
+            return server.requests[0]
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        ("POST", PATH.rpartition("/")[0], 201),
+        ("PATCH", PATH, 200),
+        ("DELETE", PATH, 200),
+        ("DELETE", PATH, 202),
+        ("DELETE", PATH, 404),
+    ],
+)
+def test_a_change_is_one_request(called: Callable[[str, bytes], bytes], method: str, path: str, status: int) -> None:
+    assert called(method, answer(status)).startswith(f"{method} {path} HTTP/1.1\r\n".encode())
+
+
+@pytest.mark.parametrize("method", CALLS)
+@pytest.mark.parametrize(
+    ("status", "error"), [(409, ChangedError), (400, RefusedError), (403, RefusedError), (422, RefusedError)]
+)
+def test_a_refusal_is_told_from_a_change_that_may_be_repeated(
+    called: Callable[[str, bytes], bytes], method: str, status: int, error: type[OSError]
+) -> None:
+    with pytest.raises(error, match=rf"^status {status}$") as caught:
+        called(method, answer(status))
+    assert type(caught.value) is error
+
+
+@pytest.mark.parametrize("method", CALLS)
+def test_a_failure_of_the_api_is_neither(called: Callable[[str, bytes], bytes], method: str) -> None:
+    with pytest.raises(ConnectionError, match=r"^status 500$") as caught:
+        called(method, answer(500, json.dumps({"message": "failed calling webhook"})))
+    assert type(caught.value) is ConnectionError
+
+
+def test_a_refusal_has_the_reason_of_the_api_as_one_line(called: Callable[[str, bytes], bytes]) -> None:
+    with pytest.raises(RefusedError, match=r"^status 403: denied:\\n bootMACAddress$"):
+        called("PATCH", answer(403, json.dumps({"message": "denied:\n bootMACAddress"})))
+
+
+@pytest.mark.parametrize(
+    ("path", "action"),
+    [
+        (PATH, "change baremetalhosts/worker-0"),
+        (
+            "/apis/metal3.io/v1alpha1/provisionings/provisioning-configuration",
+            "change provisionings/provisioning-con",
+        ),
+        (
+            "/apis/certificates.k8s.io/v1/certificatesigningrequests//approval",
+            "change certificatesigningrequests/…/a",
+        ),
+        ("/apis/certificates.k8s.io/v1/certificatesigningrequests/csr-1/approval", "change certificatesigningrequ"),
+    ],
+)
+def test_a_write_names_kind_and_name_or_the_part(path: str, action: str) -> None:
+    assert str(to_api("api.okd.test", path)).startswith(f"API api.okd.test: {action}")
+    part = path.endswith("/approval")
+    assert ("…" in str(to_api("api.okd.test", path))) is part
