@@ -32,7 +32,7 @@ type machine struct {
 	api, port                       string
 	clientPort                      string // of its own etcd: that of the API, if etcd stands in for it
 	bootstrapName, bootstrapAddress string
-	members                         int // of etcd, without the bootstrap
+	members                         int           // of etcd, without the bootstrap
 	retireAfter                     time.Duration // 0: a real API says when the bootstrap is complete
 	completeKey                     string
 	trusted                         *x509.CertPool
