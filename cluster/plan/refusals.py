@@ -154,7 +154,7 @@ def _provisioning(config: InstallConfig) -> Iterator[Fault]:
     if bare.provisioning_network != MANAGED:
         return
     if user_managed(config):
-        what = f"{MANAGED} with loadBalancer UserManaged: not supported yet"
+        what = f"{MANAGED} with UserManaged: not supported yet, no machine would hold clusterProvisioningIP"
         yield Fault(f"{BARE}.provisioningNetwork", what, f"write {UNMANAGED} or {DISABLED}")
     ends, hosts = dhcp_range(bare), len(bare.hosts or ())
     if ends and (room := int(ends[1]) - int(ends[0]) + 1) < hosts:
@@ -168,7 +168,8 @@ def _bgp(config: InstallConfig) -> Iterator[Fault]:
     }
     for where, value in {f"{BARE}.bgpVIPConfig": config.baremetal.bgp_vip_config, **peers}.items():
         if value:
-            yield Fault(where, "VIPs by BGP: not supported, this program announces them by VRRP", "remove it")
+            what = "VIPs by BGP: not supported, this program announces them by VRRP"
+            yield Fault(where, what, "remove it, or have a load balancer of the site announce them: UserManaged")
 
 
 def _bootstrap_gateway(config: InstallConfig) -> Iterator[Fault]:
@@ -207,9 +208,6 @@ def _pools(config: InstallConfig) -> Iterator[Fault]:
     if config.control_plane.fencing is not None:
         what = "two hosts have no majority of etcd without Pacemaker, which this program does not install"
         yield Fault("controlPlane.fencing", what, "remove it, and have one host or three")
-    if config.bootstrap_in_place is not None:
-        what = "its node would be its own bootstrap, and this program starts a bootstrap VM"
-        yield Fault("bootstrapInPlace", what, "remove it")
 
 
 def _hosts(config: InstallConfig) -> Iterator[Fault]:

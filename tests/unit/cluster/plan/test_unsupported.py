@@ -82,7 +82,8 @@ def two_masters(config: dict[str, Any]) -> None:
         pytest.param(
             provisioning("Managed", loadBalancer={"type": "UserManaged"}),
             [
-                f"{BARE}.provisioningNetwork: Managed with loadBalancer UserManaged: not supported yet. "
+                f"{BARE}.provisioningNetwork: Managed with UserManaged: not supported yet, no machine would hold "
+                "clusterProvisioningIP. "
                 "Fix: write Unmanaged or Disabled"
             ],
             id="managed-behind-a-balancer-of-the-site",
@@ -187,14 +188,6 @@ def two_masters(config: dict[str, Any]) -> None:
                 "does not install. Fix: remove it, and have one host or three"
             ],
             id="fencing",
-        ),
-        pytest.param(
-            lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/vda"}),
-            [
-                "bootstrapInPlace: its node would be its own bootstrap, and this program starts a bootstrap VM. "
-                "Fix: remove it"
-            ],
-            id="in-place",
         ),
     ],
 )
