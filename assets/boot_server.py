@@ -14,7 +14,7 @@ def boot_server(plan: "Intent", role: Role) -> str:
     """Return its URL for the servers of a role: the proxy that serves them, else the media server itself."""
     own, media = plan.provisioning, plan.media
     if plan.boot_clients(role):
-        proxy = own.bootstrap_ip if role is Role.CONTROL_PLANE else own.cluster_ip
+        proxy = own.bootstrap_ip if role.holds_etcd else own.cluster_ip
         return f"http://{netloc(str(proxy), PROVISIONING_PORT)}"
     return f"http://{netloc(str(media.address), media.port)}"
 

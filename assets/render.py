@@ -25,7 +25,6 @@ from assets.services import (
     HAPROXY,
     KEEPALIVED,
     PROXY,
-    SERVED,
     boot_clients_of,
     command,
     pull_secret,
@@ -106,7 +105,7 @@ def render_role(plan: Intent, role: Role) -> Files:
     if plan.platform is ClusterPlatform.BAREMETAL:
         return _chrony(plan)
     return (
-        *(_vips_of_role(plan, role) if plan.balancer is Balancer.CLUSTER else ()),
+        *(_vips_of_role(plan, role) if plan.vips_of(role) else ()),
         *_images(plan, role),
         *_dns(plan, role),
         *_chrony(plan),
@@ -162,7 +161,9 @@ def _vips_of_role(plan: Intent, role: Role) -> Files:
 
 def _has_its_own(plan: Intent, server: Server) -> bool:
     """Return whether the server's keepalived.conf differs from those of its role's other servers."""
-    return server.role is Role.CONTROL_PLANE or plan.ingress.transport == "unicast"
+    return bool(plan.vips_of(server.role)) and (
+        server.role is Role.CONTROL_PLANE or plan.ingress.transport == "unicast"
+    )
 
 
 def keepalived_conf(conf: Keepalived) -> RenderedFile:
@@ -220,7 +221,7 @@ def _dnsmasq(plan: Intent, role: MachineRole, address: Address | None) -> Files:
         "network": own.cidr,
         "clients": clients,
         "gateway": own.gateway,
-        "script": boot_script(plan, SERVED[role]),
+        "script": boot_script(plan, clients[0].role),
     }
     return (_file(f"{CONF}/dnsmasq.conf", "common/dnsmasq.conf.j2", Reader.DNSMASQ, **values),)
 

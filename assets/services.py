@@ -98,18 +98,16 @@ def services(plan: Intent, role: MachineRole) -> tuple[Service, ...]:
     if plan.platform is ClusterPlatform.BAREMETAL:
         holds_the_vip = role == BOOTSTRAP and plan.balancer is Balancer.OPERATOR
         return (*((KEEPALIVED,) if holds_the_vip else ()), *of_boots)
-    if plan.balancer is Balancer.SITE:
+    if plan.balancer is Balancer.SITE or role is Role.ARBITER:
         return (COREDNS,)
     return (KEEPALIVED, HAPROXY, COREDNS, *of_boots)
 
 
-SERVED: dict[MachineRole, Role] = {BOOTSTRAP: Role.CONTROL_PLANE, Role.CONTROL_PLANE: Role.COMPUTE}
-"""The role whose network boot the machines of a role serve."""
-
-
 def boot_clients_of(plan: Intent, role: MachineRole) -> tuple[Server, ...]:
     """Return the servers whose network boot the machines of a role serve."""
-    return plan.boot_clients(SERVED[role]) if role in SERVED else ()
+    if role == BOOTSTRAP:
+        return plan.clients_of_bootstrap
+    return plan.boot_clients(Role.COMPUTE) if role is Role.CONTROL_PLANE else ()
 
 
 PULL_SECRET_OF_BOOTSTRAP, PULL_SECRET_OF_NODE = "/root/.docker/config.json", "/var/lib/kubelet/config.json"

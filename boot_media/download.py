@@ -1,6 +1,7 @@
 """Downloads a base image into the cache, under its digest."""
 
 import hashlib
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,8 @@ from boot_media.base_image import NAMES, base_path
 CHUNK = 1024 * 1024
 STALL_S = 60.0
 """Limit of connect, and of each wait for the next bytes."""
+_lock = threading.Lock()
+"""Two roles that are installed at once have the same image: one of them fetches it, the other waits."""
 SCHEMES = ("https://", "http://", "file://")
 
 
@@ -34,7 +37,11 @@ def ensure_base(option: str, sha256: str, url: str, report: Report) -> Path:
     Raises:
         BootMediaError: It is missing, cannot be downloaded, or has another digest.
     """
-    path = base_path(sha256)
+    with _lock:
+        return _ensured(option, base_path(sha256), sha256, url, report)
+
+
+def _ensured(option: str, path: Path, sha256: str, url: str, report: Report) -> Path:
     if path.exists():
         return path
     if not url:

@@ -138,6 +138,7 @@ class PayloadDigests(Option):
 
     bootstrap: str = Field(pattern=SHA256)
     master: str = Field(pattern=SHA256)
+    arbiter: str = Field("", pattern=SHA256_OR_EMPTY, description="Required if the cluster has an arbiter.")
     worker: str = Field(pattern=SHA256)
 
 

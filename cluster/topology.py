@@ -11,7 +11,8 @@ def topology_of(config: Mapping[str, Any]) -> dict[str, str]:
     Args:
         config: An install-config with its defaults; keys as in the file.
     """
-    pools = {"controlPlane": config.get("controlPlane") or {}, "compute": next(iter(config.get("compute") or []), {})}
+    pools = {name: config.get(name) or {} for name in ("controlPlane", "arbiter")}
+    pools["compute"] = next(iter(config.get("compute") or []), {})
     networking = config.get("networking") or {}
     values = {
         **{f"{name}.replicas": pool.get("replicas", 0) for name, pool in pools.items()},

@@ -56,10 +56,10 @@ class Cluster(Component):
 
     first:       ProvisionerPreflight, before anything is touched; and before any later run changes a machine
     then:        Files ─► Machines ─► Servers, Spares (every BmcHost) ─► NetworkPreflight
-    bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane)
-    production:  NetworkPreflight, HostProvisioning (control plane) ─► VipHandoff ─► HostProvisioning (compute)
-                 ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install; then, on platform baremetal,
-                 ServerObjects ─► DestroyGuard
+    bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane, arbiter)
+    production:  NetworkPreflight, HostProvisioning (control plane, arbiter) ─► VipHandoff
+                 ─► HostProvisioning (compute) ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install; then, on
+                 platform baremetal, ServerObjects ─► DestroyGuard
 
     Unless `destroyable`, everything is protected in production, except what a later `up` may have to delete. The
     DestroyGuard depends on all of it, so that `pulumi destroy` is refused before anything is deleted.
@@ -89,6 +89,8 @@ class Cluster(Component):
         self.servers = {
             role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before, machine), child)
             for role in Role
+            # Of the other roles, a stack has the component even without servers.
+            if args.plan.of(role) or role is not Role.ARBITER
         }
         spares = SparesArgs(args.plan, before)
         self.spares = Spares(f"{name}-spares", name, spares, deletable).hosts if args.plan.spares else []
@@ -138,11 +140,11 @@ class Cluster(Component):
         vm = self._bootstrap_vm(after=[self.preflight, self.files, self.provisioner, network, *self._hosts()])
         handoff = self._handoff(after=[vm])
         # A server fetches its config through the VIP at its first boot.
-        self._install(Role.CONTROL_PLANE, after=[handoff])
+        self._install_holders_of_etcd(after=[handoff])
         return handoff
 
     def _production(self, network: NetworkPreflight) -> VipHandoff:
-        handoff = self._handoff(after=[self._install(Role.CONTROL_PLANE, after=[]), network])
+        handoff = self._handoff(after=[*self._install_holders_of_etcd(after=[]), network])
         last: pulumi.Resource = handoff
         if self.plan.compute:
             # The bootstrap's config server refuses the role worker; the control plane's serves it after the move.
@@ -174,6 +176,10 @@ class Cluster(Component):
         name = f"{self.name}-api"
         spec = VipHandoffSpec.of(self.plan, self.stack)
         return VipHandoff(name, spec, self._after(*after), urn=self.urn_of(VipHandoff, name))
+
+    def _install_holders_of_etcd(self, after: Sequence[pulumi.Resource]) -> list[HostProvisioning]:
+        """Install their roles at once: etcd may wait for an arbiter before it grows at all."""
+        return [self._install(role, after) for role in self.servers if role.holds_etcd]
 
     def _install(self, role: Role, after: Sequence[pulumi.Resource]) -> HostProvisioning:
         """Install the servers of a role, concurrently."""

@@ -7,7 +7,7 @@ import pulumi
 
 from boot_media.base_image import base_path
 from cluster.options import BaseImage
-from cluster.plan import ClusterPlan, Role
+from cluster.plan import ClusterPlan
 from components.component import Component
 from providers.bootstrap_vm.model import VmBase
 
@@ -88,6 +88,6 @@ class Provisioner(Component):
 def _bridges(plan: ClusterPlan) -> dict[str, str | None]:
     """Return the bridges that the bootstrap VM has a card on, by the names of their libvirt networks."""
     bridges: dict[str, str | None] = {BAREMETAL: plan.bootstrap.bridge}
-    if plan.boot_clients(Role.CONTROL_PLANE):
+    if plan.clients_of_bootstrap:
         bridges[PROVISIONING] = plan.provisioning.bridge
     return bridges

@@ -79,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     inside = commands.add_parser("exec", help=what, description=what, usage="python -m lab exec -- COMMAND...")
     inside.add_argument("command", nargs="+", metavar="COMMAND")
     inside.set_defaults(run=_exec)
-    what = "write a stand-in for openshift-install's payload: bootstrap.ign, master.ign, worker.ign"
+    what = "write a stand-in for openshift-install's payload: bootstrap.ign, and one for each role"
     payload = commands.add_parser("payload", help=what, description=what)
     payload.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder to write to; created if missing"

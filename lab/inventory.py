@@ -130,14 +130,14 @@ def fitting(site: Site, free_mib: int) -> Site:
     """Return the site if its machines fit into `free_mib`, else the site with as much compute as fits.
 
     Raises:
-        LabError: The control plane, with one server of compute if there is any, does not fit.
+        LabError: The servers with etcd, and one of compute if there is any, do not fit.
     """
-    control_plane, compute = len(site.plan.control_plane), len(site.plan.compute)
+    members, compute = len(site.plan.holders_of_etcd), len(site.plan.compute)
     room = free_mib - BOOTSTRAP_MIB
-    if (control_plane + min(1, compute)) * SERVER_MIB > room:
-        what = f"{control_plane + min(1, compute)} servers at least, of {SERVER_MIB} MiB each"
+    if (members + min(1, compute)) * SERVER_MIB > room:
+        what = f"{members + min(1, compute)} servers at least, of {SERVER_MIB} MiB each"
         raise LabError(f"{what}; this machine has {room} MiB for them. Fix: rehearse on a larger machine")
-    fits = room // SERVER_MIB - control_plane
+    fits = room // SERVER_MIB - members
     if compute <= fits:
         return site
     with _as_lab_errors():

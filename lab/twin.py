@@ -173,7 +173,7 @@ def _adapt(config: dict[str, Any]) -> list[str]:
     differences = []
     if config.pop("proxy", None):
         differences.append("proxy: ignored, the twin's machines reach all that they need")
-    for pool in (config.get("controlPlane", {}), *config.get("compute", ())):
+    for pool in (config.get("controlPlane", {}), config.get("arbiter", {}), *config.get("compute", ())):
         if pool.pop("architecture", "amd64") != "amd64":
             differences.append(f"{pool.get('name')}.architecture: the twin's machines are amd64")
     config["pullSecret"] = _PULL_SECRET

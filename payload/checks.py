@@ -87,7 +87,7 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
 
     Args:
         folder: The folder of the files.
-        contents: The files that the phase reads, by `bootstrap`, `master` or `worker`.
+        contents: The files that the phase reads, by name, without `.ign`.
         expected: What the plan expects of them.
         now: The current time, with a time zone.
     """
@@ -145,14 +145,14 @@ def _readable(where: Path, content: bytes) -> IgnitionFile:
 
 
 def _check_source(where: Path, config: IgnitionFile, host: str) -> None:
-    """Check the config server's URL: `master.ign` and `worker.ign` differ in nothing else."""
+    """Check the config server's URL: the pointers of the roles differ in nothing else."""
     sources = [child.source for child in config.ignition.config.merge if child.source]
     fetched = [source for source in sources if not source.startswith("data:")]
     if host not in (hosts := [host_of(source) for source in fetched]):
         raise other_cluster(where, ", ".join(filter(None, hosts)), host)
     wanted = f"https://{netloc(host, CONFIG_PORT)}/config/{where.stem}"
     if fetched != [wanted]:
-        fix = "put master.ign and worker.ign of one run of openshift-install there, each under its own name"
+        fix = "put all files of one run of openshift-install there, each under its own name"
         raise PayloadError(f"fetches {', '.join(fetched)}, but only {wanted} is expected", where=str(where), fix=fix)
 
 

@@ -87,7 +87,7 @@ class _Systemd(Model):
 
 
 class IgnitionFile(Model):
-    """One of the payload's three files."""
+    """One of the payload's files."""
 
     ignition: _Ignition
     storage: _Storage = _Storage()
@@ -167,7 +167,7 @@ def stored_file(bootstrap: bytes, path: str) -> bytes | None:
 
 
 def payload_ca(pointer: bytes) -> str:
-    """Return the PEM of the CA in a payload's master.ign or worker.ign, which signs the config server's certificate.
+    """Return the PEM of the CA in a payload's pointer, such as master.ign: it signs the config server's certificate.
 
     Raises:
         PayloadError: The config has no CA.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, Self
 from base.errors import Fault, PayloadError
 from cluster.options import PayloadDigests, Phase
 from cluster.payload_values import PULL_SECRET, pull_secret_value
+from cluster.values.role import BOOTSTRAP
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import Kubeconfig, check_kubeconfig, needed, read_kubeconfig
 from payload.reading import payload_folder, read_payload
@@ -83,13 +84,13 @@ class StackPayload:
         return cls(stack, options.payload, options.phase, expected, options.wait == "install")
 
     def faults(self, files: PayloadFiles) -> list[Fault]:
-        """Return all faults of the files that the phase reads."""
+        """Return all faults of the pinned files that the phase reads."""
         contents, faults = dict[str, bytes](), list[Fault]()
         # Phase production does not use bootstrap.ign; it may be gone, and its certificates expire after a day.
-        names = ("bootstrap", "master", "worker") if self.phase is Phase.BOOTSTRAP else ("master", "worker")
-        for name in names:
+        unused = {BOOTSTRAP} if self.phase is Phase.PRODUCTION else set()
+        for name, digest in ((name, digest) for name, digest in self.digests if digest and name not in unused):
             try:
-                contents[name] = files.payload(self.stack, name, getattr(self.digests, name))
+                contents[name] = files.payload(self.stack, name, digest)
             except PayloadError as error:
                 faults.append(error.fault)
         faults += check_payload(payload_folder(self.stack), contents, self.expected, files.now())

@@ -13,7 +13,7 @@ from review.files import machines_below
 from review.preview import SECRET, Change, Preview
 from review.text import code, joined
 
-ROLES = {Role.CONTROL_PLANE: "control plane", Role.COMPUTE: "compute"}
+ROLES = {Role.CONTROL_PLANE: "control plane", Role.ARBITER: "arbiter", Role.COMPUTE: "compute"}
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def wiped(preview: Preview) -> Iterator[str]:
 
 
 def _of_how_many(rollout: Rollout, again: Collection[str]) -> str:
-    """Return how many of the installed servers of a control plane are wiped again, and who is asked before."""
-    if not again or rollout.spec.role is not Role.CONTROL_PLANE:
+    """Return how many of the installed servers of a role that holds etcd are wiped again, and who is asked before."""
+    if not again or not rollout.spec.role.holds_etcd:
         return ""
     return f": {len(again)} of its {len(rollout.spec.hosts)} servers, and only if etcd can do without"
 

@@ -76,7 +76,7 @@ def become_baremetal(
     files["bootstrap"]["systemd"]["units"] += [{"name": name, "contents": "[Service]\n"} for name in UNITS]
     for name, text in (manifests or {}).items():
         put(files, f"{OPENSHIFT}/{name}", text)
-    for role in ("master", "worker"):
+    for role in files.keys() - {"bootstrap"}:
         files[role]["ignition"]["config"]["merge"] = [{"source": f"https://{netloc(vip, 22623)}/config/{role}"}]
 
 

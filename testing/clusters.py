@@ -95,6 +95,13 @@ def compact(config: dict[str, Any]) -> None:
     del bare(config)["hosts"][3:]
 
 
+def arbiter(config: dict[str, Any]) -> None:
+    """Make the third host of the control plane an arbiter."""
+    config["controlPlane"]["replicas"] = 2
+    config["arbiter"] = {"name": "arbiter", "replicas": 1}
+    bare(config)["hosts"][2]["role"] = "arbiter"
+
+
 def spares(config: dict[str, Any]) -> None:
     """Make the last host a spare."""
     config["compute"][0].update(replicas=1)
@@ -141,6 +148,7 @@ VARIANTS = {
     "compact": Variant(
         compact, {"node_addresses": _three(plans.options()["node_addresses"]), "consent": _three(plans.CONSENT)}
     ),
+    "arbiter": Variant(arbiter, {"payload": {**plans.PAYLOAD, "arbiter": "e4" * 32}}),
     "spares": Variant(spares, {"consent": {name: plans.CONSENT[name] for name in plans.HOSTS[:-1]}}),
     "balancer": Variant(balancer),
     "baremetal": Variant(options={"platform": "baremetal"}),
@@ -162,7 +170,7 @@ VARIANTS = {
 WITH_VIPS = [name for name in VARIANTS if name not in ("balancer", "baremetal", "baremetal-ipv6")]
 """The clusters whose nodes answer the VIPs by this program's keepalived."""
 
-REVIEWED = ("balancer", "compact", "ipv6", "managed", "spares")
+REVIEWED = ("arbiter", "balancer", "compact", "ipv6", "managed", "spares")
 """The clusters with a golden review of their change to production; the engine makes that of the rehearsal."""
 
 

@@ -17,6 +17,7 @@ from cryptography.x509.oid import NameOID
 from assets.ignition import Config, File, Resource, Unit
 from base.yaml_text import yaml_of
 from cluster.install_config import InstallConfig, read
+from cluster.values.role import payload_files
 from testing import plans
 
 DOMAIN = "okd.lab.test"
@@ -30,7 +31,7 @@ RELEASE_FILE = "/usr/local/bin/release-image-download.sh"
 PULL_SECRET_FILE = "/root/.docker/config.json"
 
 Files = dict[str, Any]
-"""Parsed Ignition configs by name: `bootstrap`, `master`, `worker`."""
+"""Parsed Ignition configs by name: `bootstrap`, `master`, `worker`; with an arbiter, `arbiter`."""
 
 
 @cache
@@ -92,6 +93,8 @@ def cluster_config(config: InstallConfig) -> str:
     written = config.model_dump(mode="json", by_alias=True, exclude=left_out, exclude_defaults=True)
     for pool in (written["controlPlane"], *written["compute"]):
         pool.update(platform={}, architecture=config.control_plane.architecture)
+    if config.arbiter:
+        written["arbiter"].update(platform={}, architecture=config.arbiter.architecture)
     written["metadata"]["creationTimestamp"] = None
     written |= {"apiVersion": "v1", "platform": {"none": {}}, "pullSecret": ""}
     metadata = {"name": "cluster-config-v1", "namespace": "kube-system"}
@@ -158,7 +161,8 @@ def good(made: datetime = MADE, config: InstallConfig | None = None, *, release:
     stored = tuple(File(path, Resource.inline(text)) for path, text in files.items())
     bootstrap = Config(stored, (Unit("bootkube.service", "[Unit]\n"),)).to_json()
     url = f"https://api-int.{domain}:22623/config"
-    pointers = {role: pointer(f"{url}/{role}", root) for role in ("master", "worker")}
+    _, *pools = payload_files(has_arbiter=config.arbiter is not None)
+    pointers = {pool: pointer(f"{url}/{pool}", root) for pool in pools}
     return {name: json.loads(text) for name, text in {"bootstrap": bootstrap, **pointers}.items()}
 
 

@@ -40,7 +40,6 @@ FENCED = {
     f"{BARE}.hosts": _without(2),
 }
 ARBITER = {
-    **PREVIEW,
     "controlPlane.replicas": 2,
     "arbiter": {"name": "arbiter", "replicas": 1},
     f"{BARE}.hosts[2].role": "arbiter",
@@ -282,7 +281,7 @@ def _has(predicate: Callable[[Host], bool]) -> Callable[[InstallConfig], bool]:
 
 
 def _spares(config: InstallConfig) -> bool:
-    pools = (config.control_plane, *config.compute)
+    pools = (config.control_plane, *([config.arbiter] if config.arbiter else []), *config.compute)
     return len(config.baremetal.hosts or ()) > sum(pool.replicas or 0 for pool in pools)
 
 

@@ -4,7 +4,7 @@ import argparse
 import shutil
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from cli.shared.command import Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
 from cluster.options import read_stack_file
 from cluster.payload_values import PULL_SECRET
-from cluster.plan import Intent, Role, load_intent
+from cluster.plan import Intent, load_intent
 from cluster.plan.refusals import missing
 from cluster.plan.sample_values import with_samples
 from cluster.values.role import BOOTSTRAP
@@ -30,7 +30,7 @@ from providers.rendered_asset.readers import lay_out, run_readers
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", type=Path, metavar="INSTALL_CONFIG")
-    what = "the folder of bootstrap.ign, master.ign and worker.ign"
+    what = "the folder of bootstrap.ign, master.ign and worker.ign; with an arbiter, also arbiter.ign"
     parser.add_argument("--payload", type=Path, metavar="DIR", help=what)
     parser.add_argument("--out", type=Path, metavar="DIR", required=True, help="a new or empty directory")
     add_stack_option(parser)
@@ -41,9 +41,9 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
 def render(options: argparse.Namespace) -> int:
     """Write the files that the machines read; if any input is wrong, write nothing.
 
-    They are in the folders bootstrap/, control-plane/, compute/, and hosts/NAME/ for the files of one host. With
-    --payload, also write the machines' Ignition configs, which are secret: bootstrap.ign, and hosts/NAME/master.ign
-    or worker.ign.
+    They are in the folders bootstrap/, control-plane/, arbiter/, compute/, and hosts/NAME/ for the files of one host.
+    With --payload, also write the machines' Ignition configs, which are secret: bootstrap.ign, and in hosts/NAME/
+    master.ign, arbiter.ign or worker.ign.
     """
     stack = None if options.stack is None else read_stack_file(stack_file(options.stack))
     intent = complete_intent(options.file, stack, sample=options.sample_addresses)
@@ -55,7 +55,7 @@ def render(options: argparse.Namespace) -> int:
         # The pull secret may be that of the stack, encrypted.
         values = {path: value for path, value in intent.payload_values.items() if path != PULL_SECRET}
         expected = Expected.of(intent, values, rendered.paths)
-        payload = _payload(options.payload, expected)
+        payload = _payload(options.payload, intent.payload_files, expected)
         composed = {path: compose(payload[Path(path).stem], config) for path, config in own.items()}
     if options.check:
         _run_readers(rendered.folders, own, payload, composed)
@@ -136,14 +136,14 @@ def _run_readers(
         raise ConfigError(*refusals)
 
 
-def _payload(folder: Path, expected: Expected) -> dict[str, bytes]:
+def _payload(folder: Path, files: Iterable[str], expected: Expected) -> dict[str, bytes]:
     """Read and check the payload's files.
 
     Raises:
         ConfigError: A file is missing or wrong; one fault each.
     """
     contents, faults = dict[str, bytes](), list[Fault]()
-    for name in (BOOTSTRAP, *(role.pool for role in Role)):
+    for name in files:
         path = folder / f"{name}.ign"
         try:
             contents[name] = read_file(path)

@@ -68,7 +68,7 @@ def discover_options(intent: Intent, site: SiteFacts, stack: NewStack) -> Iterat
     for server in intent.servers:
         command = f"okd-baremetal bmc consent {word(stack.name)} --write"
         yield Option(("consent", server.name), stack.consents.get(server.name), "<UUID or serial>", command=command)
-    for name in ("bootstrap", "master", "worker"):
+    for name in intent.payload_files:
         yield Option(("payload", name), wanted="<sha256>", command=f"okd-baremetal payload {word(stack.name)}")
     image, tool = release.image or None, f"${OVERRIDE}" if release.is_overridden else f"{NAME} version"
     yield Option(("images", "release"), image, "<name>@sha256:<digest>", f"of `{tool}`" if image else "", tool)

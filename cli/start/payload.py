@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -17,18 +18,18 @@ from cli.start.openshift_install import NAME, OVERRIDE, Version, openshift_insta
 from cli.start.payload_config import PayloadConfig, config_of_payload
 from cli.start.payload_folders import put_in_place, working_folder
 from cluster.install_config import InstallConfig
-from cluster.options import PayloadDigests, read_options, read_stack_file
+from cluster.options import read_options, read_stack_file
 from cluster.values.platform import ClusterPlatform
+from cluster.values.role import payload_files
 from payload.kubeconfig import kubeconfig_path
 from payload.of_servers import MANIFESTS
 from payload.reading import payload_folder
 
-FILES = tuple(PayloadDigests.model_fields)
 BY_HAND = """\
 umask 077 && mkdir {folder} &&
 okd-baremetal payload-config {config} --stack {stack} >{folder}/install-config.yaml &&
 {without_owners}openshift-install create ignition-configs --dir {folder} &&
-for f in bootstrap master worker; do
+for f in {files}; do
   pulumi config set --stack {stack} --path payload.$f "$(sha256sum <{folder}/$f.ign | cut -c 1-64)"
 done"""
 OF_OWNERS = " \\\n  ".join(MANIFESTS)
@@ -62,11 +63,17 @@ def payload(options: argparse.Namespace) -> int:
     _refuse_pinned(stack)
     manifests = manifests_in(options.manifests) if options.manifests else []
     config = config_of_payload(install_config(stack), stack)
+    files = payload_files(has_arbiter=config.config.arbiter is not None)
     if (tool := openshift_install()) is None:
         removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=OF_OWNERS)
         between = removed if config.platform is ClusterPlatform.BAREMETAL else ""
         written = install_config(stack)
-        print(BY_HAND.format(folder=word(folder), config=word(written), stack=word(stack), without_owners=between))
+        words = " ".join(map(word, files))
+        print(
+            BY_HAND.format(
+                folder=word(folder), config=word(written), stack=word(stack), files=words, without_owners=between
+            )
+        )
         fix = "put it there, or run the lines above where it is"
         raise ConfigError(Fault(NAME, "not on PATH", fix))
     known = version(tool)
@@ -77,14 +84,14 @@ def payload(options: argparse.Namespace) -> int:
         with working_folder(folder) as (work, lock):
             write_private(work / "install-config.yaml", config.text)
             Generation(tool, work, lock, _secrets_of(config), install_config(stack)).run(manifests, config.platform)
-            digests = _finished(work)
+            digests = _finished(work, files)
             if aside := put_in_place(work, folder):
                 print(f"{folder} was there, and pinned by no stack: it is {aside} now")
             _pin(stack, folder, digests)
     except OSError as error:
         fault = Fault(str(error.filename or folder), str(error.strerror), "correct that, and repeat the command")
         raise ConfigError(fault) from None
-    print(f"{folder}: {', '.join(f'{name}.ign' for name in FILES)}, pinned in {stack_file(stack)}")
+    print(f"{folder}: {', '.join(f'{name}.ign' for name in files)}, pinned in {stack_file(stack)}")
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
     print(f"complete the installation within 24 hours: {COMPLETION[config.platform].format(folder=word(folder))}")
     return EXIT_OK
@@ -106,7 +113,9 @@ def _refuse_pinned(stack: str) -> None:
 
 def _refuse_another_architecture(config: InstallConfig, known: Version, file: Path) -> None:
     """Raise a `ConfigError` if a release of one architecture cannot be installed on all servers."""
-    pools = {"controlPlane": config.control_plane, **{f"compute[{i}]": pool for i, pool in enumerate(config.compute)}}
+    arbiter = {"arbiter": config.arbiter} if config.arbiter else {}
+    compute = {f"compute[{i}]": pool for i, pool in enumerate(config.compute)}
+    pools = {"controlPlane": config.control_plane, **arbiter, **compute}
     fix = f"put the {NAME} of a release for several architectures on PATH: `{NAME} version` prints multi"
     only = f"but the release of the {NAME} on PATH is for {known.architecture} only"
     if faults := [
@@ -128,13 +137,13 @@ def _refuse_another_release(stack: str, known: Version) -> None:
         raise ConfigError(Fault(f"{stack_file(stack)}: images.release", what, fix))
 
 
-def _finished(work: Path) -> dict[str, str]:
+def _finished(work: Path, files: Iterable[str]) -> dict[str, str]:
     """Make openshift-install's directory private, and return the digests of the payload."""
-    if absent := [name for name in FILES if not (work / f"{name}.ign").is_file()]:
+    if absent := [name for name in files if not (work / f"{name}.ign").is_file()]:
         raise ConfigError(Fault(NAME, f"wrote no {absent[0]}.ign", "use one of 4.16 or newer"))
     for path in work.rglob("*"):
         path.chmod(PRIVATE_FOLDER if path.is_dir() else PRIVATE)
-    return {name: sha256((work / f"{name}.ign").read_bytes()).hexdigest() for name in FILES}
+    return {name: sha256((work / f"{name}.ign").read_bytes()).hexdigest() for name in files}
 
 
 def _pin(stack: str, folder: Path, digests: dict[str, str]) -> None:

@@ -85,6 +85,10 @@ ENABLED_IN: dict[str, tuple[tuple[Release, tuple[str, ...]], ...]] = {
 """By feature gate, newest first: the feature sets that enable it from a release on (openshift/api `features`)."""
 
 
+ARBITER_ON_NONE = Release(4, 22)
+"""The first release that takes an arbiter on platform none too, not only on baremetal (installer bb7d56e927)."""
+
+
 def sets_with(gate: str, release: Release) -> tuple[str, ...]:
     """Return the feature sets that enable a gate in a release."""
     return next((sets for since, sets in ENABLED_IN[gate] if release >= since), ())
@@ -107,6 +111,8 @@ def notices(content: Any, release: Release | None) -> Iterator[Fault]:
         content: The content of a file.
         release: The release of the payload; None if it is not known.
     """
+    if any(values_at("arbiter", content)) and (release is None or release < ARBITER_ON_NONE):
+        yield Fault("arbiter", f"on platform none, only openshift-install {ARBITER_ON_NONE} and newer take one")
     for path, since in _named(content):
         if since.what.startswith(BARE) or ": " in since.what:
             continue  # the payload is made without the platform, and `too_new` has the values

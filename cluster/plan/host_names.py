@@ -44,7 +44,7 @@ def _unusable(name: str, role: Role) -> str:
         return f"{name} is a number, which every resolver takes for an address"
     if "localhost" in name:  # machine-config-operator 125ab1509, usr-local-bin-mco-hostname.yaml: wait_localhost
         return f"{name} contains localhost, and a node waits for a name without it before it starts its kubelet"
-    if name == ETCD_BOOTSTRAP and role is Role.CONTROL_PLANE:
+    if name == ETCD_BOOTSTRAP and role.holds_etcd:
         return f"{name} is the bootstrap VM's member of etcd, and OKD removes the member of that name"
     return ""
 

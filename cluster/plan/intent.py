@@ -86,20 +86,27 @@ def intent_of(config: InstallConfig) -> Intent:
 
 def pools(config: InstallConfig) -> dict[Role, MachinePool]:
     """Return the pool of each role. A valid config has at most one pool of compute."""
-    return dict([(Role.CONTROL_PLANE, config.control_plane), *((Role.COMPUTE, pool) for pool in config.compute)])
+    arbiter = [(Role.ARBITER, config.arbiter)] if config.arbiter else []
+    compute = [(Role.COMPUTE, pool) for pool in config.compute]
+    return dict([(Role.CONTROL_PLANE, config.control_plane), *arbiter, *compute])
 
 
 def replicas(config: InstallConfig) -> dict[Role, int]:
     """Return the number of servers of each role."""
     compute = sum(pool.replicas or 0 for pool in config.compute)
-    return {Role.CONTROL_PLANE: config.control_plane.replicas or 0, Role.COMPUTE: compute}
+    arbiters = config.arbiter.replicas or 0 if config.arbiter else 0
+    return {
+        Role.CONTROL_PLANE: config.control_plane.replicas or 0,
+        Role.ARBITER: arbiters,
+        Role.COMPUTE: compute,
+    }
 
 
 def roles(config: InstallConfig) -> list[Role | None]:
     """Return the role of each host; None for a spare.
 
     Of the hosts with a role in the file, the first ones are installed, as many as the replicas want. Then the hosts
-    without a role fill up the control plane, then compute.
+    without a role fill up the control plane, then arbiters, then compute.
     """
     hosts, free = config.baremetal.hosts or (), replicas(config)
     assigned: list[Role | None] = [None] * len(hosts)

@@ -15,7 +15,7 @@ from cluster.values.balancer import Balancer, needs_api_int
 from cluster.values.bmc_url import BmcUrl
 from cluster.values.boot_method import BootMethod
 from cluster.values.platform import ClusterPlatform
-from cluster.values.role import Role
+from cluster.values.role import Role, payload_files
 from cluster.values.vrrp import API, INGRESS, ApiPriorities, IngressPriorities, Policy
 
 
@@ -258,6 +258,21 @@ class Intent(Planned):
         return self.of(Role.CONTROL_PLANE)
 
     @property
+    def arbiters(self) -> tuple[Server, ...]:
+        """Servers that hold a copy of etcd, and nothing else of the control plane."""
+        return self.of(Role.ARBITER)
+
+    @property
+    def holders_of_etcd(self) -> tuple[Server, ...]:
+        """Servers with a copy of etcd: the control plane and arbiters."""
+        return (*self.control_plane, *self.arbiters)
+
+    @property
+    def payload_files(self) -> tuple[str, ...]:
+        """The files of its payload, without `.ign`."""
+        return payload_files(has_arbiter=bool(self.arbiters))
+
+    @property
     def compute(self) -> tuple[Server, ...]:
         """Compute servers."""
         return self.of(Role.COMPUTE)
@@ -270,10 +285,15 @@ class Intent(Planned):
     def boot_clients(self, role: Role) -> tuple[Server, ...]:
         """Return the servers of a role whose network boot the cluster's own machines serve.
 
-        The bootstrap VM serves that of the control plane, the control plane that of compute.
+        The bootstrap VM serves that of the roles that hold etcd, the control plane that of compute.
         """
         managed = self.provisioning.mode == MANAGED
         return tuple(server for server in self.booted_from_network if managed and server.role is role)
+
+    @property
+    def clients_of_bootstrap(self) -> tuple[Server, ...]:
+        """The servers whose network boot the bootstrap VM serves."""
+        return tuple(server for role in Role if role.holds_etcd for server in self.boot_clients(role))
 
     @property
     def serves_boots(self) -> bool:
@@ -309,8 +329,8 @@ class Intent(Planned):
         if self.balancer is Balancer.SITE:
             return ()
         of_boots = (self.provisioning_vip,) if self.provisioning_vip else ()
-        vips: dict[Role, tuple[Vip, ...]] = {Role.CONTROL_PLANE: (self.api, *of_boots), Role.COMPUTE: ()}
-        return (*vips[role], self.ingress) if role is self.ingress_role else vips[role]
+        vips = (self.api, *of_boots) if role is Role.CONTROL_PLANE else ()
+        return (*vips, self.ingress) if role is self.ingress_role else vips
 
 
 class BmcPlan(Intent):

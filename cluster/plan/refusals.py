@@ -84,6 +84,7 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     yield from _unreachable_by_plugin(intent, options)
     yield from no_base_iso(intent, options.media)
     yield from _no_boot_server(intent, options.media)
+    yield from _payload_of_arbiters(intent, options)
     yield from _quorum(intent, options)
 
 
@@ -199,16 +200,14 @@ def _vip_families(config: InstallConfig) -> Iterator[Fault]:
 
 def _pools(config: InstallConfig) -> Iterator[Fault]:
     compute = {f"compute[{index}]": pool for index, pool in enumerate(config.compute)}
-    for path, pool in {"controlPlane": config.control_plane, **compute}.items():
+    arbiter = {"arbiter": config.arbiter} if config.arbiter else {}
+    for path, pool in {"controlPlane": config.control_plane, **arbiter, **compute}.items():
         if pool.architecture not in tuple(Architecture):
             fix = f"write {' or '.join(Architecture)}"
             yield Fault(f"{path}.architecture", f"{pool.architecture}: not supported yet", fix)
     if config.control_plane.fencing is not None:
         what = "two hosts have no majority of etcd without Pacemaker, which this program does not install"
         yield Fault("controlPlane.fencing", what, "remove it, and have one host or three")
-    if config.arbiter is not None:
-        what = "its hosts boot from an arbiter.ign, and this program installs two roles, control plane and compute"
-        yield Fault("arbiter", what, "remove it, and have three control-plane hosts")
 
 
 def _hosts(config: InstallConfig) -> Iterator[Fault]:
@@ -223,9 +222,6 @@ def _hosts(config: InstallConfig) -> Iterator[Fault]:
                 yield Fault(f"{BARE}.hosts[{index}].bmc.address", what, f"use {url.instead}")
             if url.speaks_ipmi:
                 yield from _too_long(host.bmc, f"{BARE}.hosts[{index}].bmc")
-        if host.role == "arbiter":
-            what = "arbiter: this program does not install one"
-            yield Fault(f"{BARE}.hosts[{index}].role", what, "write master or worker")
         if role and host.boot_mode == "legacy" and architectures[role] == Architecture.ARM64:
             what = "legacy: servers of arm64 have only UEFI firmware"
             yield Fault(f"{BARE}.hosts[{index}].bootMode", what, "write UEFI")
@@ -388,6 +384,12 @@ def _unreachable_by_plugin(intent: Intent, options: Options) -> Iterator[Fault]:
         if is_there:
             seen = f"true, but {BARE}.libvirtURI has {what}, with which pulumi-libvirt cannot connect"
             yield Fault("provisioner.manage", seen, fix)
+
+
+def _payload_of_arbiters(intent: Intent, options: Options) -> Iterator[Fault]:
+    if intent.arbiters and not options.payload.arbiter:
+        what = "missing: an arbiter boots from a file of its own"
+        yield Fault("payload.arbiter", what, "generate the payload again: `okd-baremetal payload`")
 
 
 def _quorum(intent: Intent, options: Options) -> Iterator[Fault]:

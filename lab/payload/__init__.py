@@ -9,6 +9,7 @@ real Kubernetes, because the handoff asks it.
 
 import base64
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -20,7 +21,7 @@ from assets.services import pull_secret
 from base.files import write_private
 from cluster.plan import Intent, Role
 from cluster.values.address import netloc
-from cluster.values.role import BOOTSTRAP, MachineRole
+from cluster.values.role import BOOTSTRAP, MachineRole, payload_files
 from lab.inventory import Site
 from lab.payload import ignition
 from lab.payload.baremetal import with_platform_baremetal
@@ -59,13 +60,16 @@ _NODE = (
 
 @dataclass(frozen=True)
 class Payload:
-    """The three files of the payload, and the answers of its config server."""
+    """The files of the payload, and the answers of its config server; those of arbiters are empty without any."""
 
     bootstrap: str
     master: str
+    arbiter: str
     worker: str
     role_master: str
     """Answer to /config/master."""
+    role_arbiter: str
+    """Answer to /config/arbiter."""
     role_worker: str
     """Answer to /config/worker."""
     kubeconfig: str | None
@@ -78,7 +82,7 @@ def write_payload(payload: Payload, out: Path) -> None:
     Raises:
         LabError: `out` is not writable.
     """
-    files = {f"{name}.ign": getattr(payload, name) for name in ("bootstrap", "master", "worker")}
+    files = {f"{name}.ign": getattr(payload, name) for name in payload_files(has_arbiter=bool(payload.arbiter))}
     if payload.kubeconfig:
         files["auth/kubeconfig"] = payload.kubeconfig
     try:
@@ -106,7 +110,7 @@ def make_kubernetes_payload(site: Site) -> Payload:
 
 def _build(site: Site, profile: Profile) -> Payload:
     plan, authority = site.plan, Authority.create("root-ca")
-    machines = [plan.bootstrap, *plan.control_plane]
+    machines = [plan.bootstrap, *plan.holders_of_etcd]
     names = [f"api.{plan.domain}", f"api-int.{plan.domain}", "localhost"]
     addresses = [address for machine in machines for address in machine.addresses]
     # The pointers of platform baremetal name the config server by the API VIP: no DNS has its name for an initramfs.
@@ -116,30 +120,34 @@ def _build(site: Site, profile: Profile) -> Payload:
     common = [*_tls(authority.pem, server), *_scripts(plan, profile)]
     routing = _router(profile, router)
     worker = _worker(site, profile, routing)
+    arbiter = _arbiter(site, profile, common) if plan.arbiters else ""
     frame = ignition.frame(_PACKED_PATH, _PLACEHOLDER)
     if not plan.compute:  # then the control plane has Ingress
         profile = replace(profile, control_plane=profile.control_plane + routing)
-    master = _master(site, profile, common, frame, worker)
+    master = _master(site, profile, common, frame, {"arbiter": arbiter, "worker": worker})
     packed = pack(master.encode())
     host = str(plan.api.address) if site.is_baremetal else f"api-int.{plan.domain}"
     url = f"https://{netloc(host, 22623)}/config"
     return Payload(
-        bootstrap=_bootstrap(site, profile, [*common, ignition.file(_ROOT_CA, authority.pem)], frame, packed),
+        bootstrap=_bootstrap(
+            site, profile, [*common, ignition.file(_ROOT_CA, authority.pem)], _served_master(frame, packed), arbiter
+        ),
         master=pointer(f"{url}/master", authority.pem),
+        arbiter=pointer(f"{url}/arbiter", authority.pem) if arbiter else "",
         worker=pointer(f"{url}/worker", authority.pem),
         role_master=frame.replace(_PLACEHOLDER, base64.b64encode(packed).decode()),
+        role_arbiter=arbiter,
         role_worker=worker,
         kubeconfig=profile.kubeconfig,
     )
 
 
-def _bootstrap(site: Site, profile: Profile, common: list[File], frame: str, packed: bytes) -> str:
+def _bootstrap(site: Site, profile: Profile, common: list[File], master: MachineParts, arbiter: str) -> str:
     of_platform = install_config_manifest if site.is_baremetal else cluster_config
     files = (
         *common,
-        _config_server(serves_worker=False),
-        ignition.file("/etc/lab/config/master.frame", frame),
-        ignition.file(_PACKED_PATH, SecretBytes(packed)),
+        *_config_server({"arbiter": arbiter}),
+        *master.files,
         ignition.file(_MANIFEST, text("infrastructure.yml.j2", plan=site.plan), 0o644),
         ignition.file(CONFIG_MANIFEST, of_platform(site.config), 0o644),
         _encapsulated("bootstrap-fips"),
@@ -151,18 +159,35 @@ def _bootstrap(site: Site, profile: Profile, common: list[File], frame: str, pac
     return Config(files, units, _users(site)).to_json()
 
 
-def _master(site: Site, profile: Profile, common: list[File], frame: str, worker: str) -> str:
+def _served_master(frame: str, packed: bytes) -> MachineParts:
+    """Return the files from which a config server makes the control plane's config."""
+    return MachineParts(
+        (
+            ignition.file("/etc/lab/config/master.frame", frame),
+            ignition.file(_PACKED_PATH, SecretBytes(packed)),
+        )
+    )
+
+
+def _master(site: Site, profile: Profile, common: list[File], frame: str, others: Mapping[str, str]) -> str:
     """Return the control plane's config without its own packed copy, which the config server adds."""
     files = (
         *common,
         *profile.control_plane.files,
-        _config_server(serves_worker=True),
+        *_config_server(others),
         ignition.file("/etc/lab/config/master.frame", frame),
-        ignition.file("/etc/lab/config/worker.ign", SecretStr(worker)),
     )
     names = ("lab-config-server.service", *_NODE)
     units = (_etcd("node"), *map(unit, names), *profile.control_plane.units)
     return Config((*files, *_node_files(site, Role.CONTROL_PLANE)), units, _users(site)).to_json()
+
+
+def _arbiter(site: Site, profile: Profile, common: list[File]) -> str:
+    """Return the config of a machine with etcd and a kubelet, and nothing else of the control plane."""
+    listening = MachineParts() if profile.kubeconfig else _haproxy(["kubelet's port"], listens=True)
+    parts = listening + profile.compute
+    units = (_etcd("arbiter"), *map(unit, _NODE), *parts.units)
+    return Config((*common, *parts.files, *_node_files(site, Role.ARBITER)), units, _users(site)).to_json()
 
 
 def _worker(site: Site, profile: Profile, routing: MachineParts) -> str:
@@ -172,11 +197,15 @@ def _worker(site: Site, profile: Profile, routing: MachineParts) -> str:
 
 
 def _router(profile: Profile, certificate: Pair) -> MachineParts:
-    files = (
-        ignition.file("/etc/lab/router.pem", _pem(certificate)),
-        ignition.file("/etc/lab/router.cfg", text("router.cfg.j2", profile=profile), 0o644),
-    )
-    return MachineParts(files, (unit("lab-router.service"),))
+    listens = not profile.kubeconfig
+    parts = ["ingress router", *(["what listens in place of kubelet"] if listens else [])]
+    pem = ignition.file("/etc/lab/router.pem", _pem(certificate))
+    return MachineParts((pem,)) + _haproxy(parts, routes=True, listens=listens)
+
+
+def _haproxy(parts: list[str], *, routes: bool = False, listens: bool) -> MachineParts:
+    conf = text("router.cfg.j2", parts=parts, routes=routes, listens=listens)
+    return MachineParts((ignition.file("/etc/lab/router.cfg", conf, 0o644),), (unit("lab-router.service"),))
 
 
 def _encapsulated(name: str) -> File:
@@ -237,7 +266,8 @@ def _scripts(plan: Intent, profile: Profile) -> list[File]:
         "ETCD_PORT": profile.etcd_port,
         "BOOTSTRAP_NAME": plan.bootstrap.name,
         "BOOTSTRAP_ADDRESS": plan.bootstrap.address,
-        "CONTROL_PLANE": len(plan.control_plane),
+        "ETCD_MEMBERS": len(plan.holders_of_etcd),
+        "API_SERVERS": len(plan.control_plane),
         **profile.environment,
     }
     text = "".join(f"{name}={value}\n" for name, value in values.items())
@@ -249,9 +279,15 @@ def _scripts(plan: Intent, profile: Profile) -> list[File]:
     ]
 
 
-def _config_server(*, serves_worker: bool) -> File:
-    values = {"serves_worker": serves_worker, "content_type": _CONFIG_TYPE}
-    return ignition.file("/etc/lab/config-server.cfg", text("config-server.cfg.j2", **values), 0o644)
+def _config_server(others: Mapping[str, str]) -> tuple[File, ...]:
+    """Return what serves the control plane, and the configs of other pools."""
+    served = {pool: config for pool, config in others.items() if config}
+    values = {f"serves_{pool}": pool in served for pool in ("arbiter", "worker")}
+    conf = text("config-server.cfg.j2", content_type=_CONFIG_TYPE, **values)
+    return (
+        ignition.file("/etc/lab/config-server.cfg", conf, 0o644),
+        *(ignition.file(f"/etc/lab/config/{pool}.ign", SecretStr(config)) for pool, config in served.items()),
+    )
 
 
 def _etcd(role: str) -> Unit:

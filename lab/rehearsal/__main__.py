@@ -26,7 +26,7 @@ from lab.rehearsal.faults import Faults, ignore_power_button
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
-from lab.rehearsal.steps import PAYLOAD, Rehearsal
+from lab.rehearsal.steps import Rehearsal
 from lab.shell import LabError
 from lab.site.network import namespace_exists
 from testing.processes import accept_interrupts
@@ -125,7 +125,8 @@ def _prepared(report: Report, wanted: Site, images: Images, scenario: str, *, ku
             write_payload(make_payload(wanted), folder)
         if scenario == FAULTS:
             ignore_power_button(folder / "bootstrap.ign")
-        digests = {name: hashlib.sha256((folder / f"{name}.ign").read_bytes()).hexdigest() for name in PAYLOAD}
+        files = {name: folder / f"{name}.ign" for name in wanted.plan.payload_files}
+        digests = {name: hashlib.sha256(file.read_bytes()).hexdigest() for name, file in files.items()}
         with images.base_volume.open("rb") as volume:
             base = {"base_sha256": hashlib.file_digest(volume, "sha256").hexdigest()}
         media = {"base_iso": {"sha256": images.iso_sha256}}

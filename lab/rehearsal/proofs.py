@@ -88,7 +88,7 @@ class Proofs:
 
     def control_plane_joined(self) -> None:
         """Prove phase bootstrap: the bootstrap and all nodes are voting members of etcd."""
-        wanted = sorted([self.plan.bootstrap.name, *(server.name for server in self.plan.control_plane)])
+        wanted = sorted([self.plan.bootstrap.name, *(server.name for server in self.plan.holders_of_etcd)])
         self._members("etcd members started", wanted)
 
     def hand_over(self, up: Callable[[OnLine], object]) -> None:
@@ -119,8 +119,8 @@ class Proofs:
         return bool(voters) and self.plan.bootstrap.name not in voters
 
     def bootstrap_left_etcd(self) -> None:
-        """Prove production: only the control plane's nodes are members of etcd."""
-        wanted = sorted(server.name for server in self.plan.control_plane)
+        """Prove production: only the nodes that hold etcd are its members."""
+        wanted = sorted(server.name for server in self.plan.holders_of_etcd)
         self._members("etcd members after the bootstrap left", wanted)
 
     def first_boots(self, path: str, servers: tuple[Server, ...], console: Callable[[], list[str]]) -> None:

@@ -33,7 +33,6 @@ from providers.host_provisioning.installation.engine import INSTALLED
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
 
-PAYLOAD = ("bootstrap", "master", "worker")
 # Compute's BMCs and files exist since phase bootstrap: production adds its installation, the proof of its VIP, and
 # what guards the cluster.
 # HostProvisioning and Machines have that etcd is asked, from then on, before the control plane is wiped again.
@@ -65,7 +64,7 @@ class Rehearsal:
     settings_before: dict[str, Settings] = field(default_factory=dict)
     volumes_before: set[str] = field(default_factory=set)
     ready: dict[str, str] = field(default_factory=dict)
-    """The time since which each control-plane node was Ready, at the end of phase bootstrap."""
+    """The time since which each node with etcd was Ready, at the end of phase bootstrap."""
 
     @property
     def payload(self) -> Path:
@@ -126,10 +125,10 @@ class Rehearsal:
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.run("up", "--yes", "--skip-preview")
         with self.report.step("proofs of phase bootstrap"):
-            nodes = self.plan.control_plane
+            nodes, members = self.plan.control_plane, self.plan.holders_of_etcd
             if self.operator:
                 self.proofs.vip_left_the_bootstrap()
-                self.ready = self.proofs.nodes_are_ready(self.operator, nodes)
+                self.ready = self.proofs.nodes_are_ready(self.operator, members)
                 what = f"writes that failed after one retry while the VIP left, of {len(self.writer.acknowledged)}"
                 for problem in self.writer.problems:
                     say(f"    the writer met: {problem}")
@@ -138,6 +137,8 @@ class Rehearsal:
                 self.proofs.bootstrap_serves()
                 self.proofs.control_plane_joined()
             self.proofs.first_boots("/config/master", nodes, self._config_servers_console)
+            if self.plan.arbiters:
+                self.proofs.first_boots("/config/arbiter", self.plan.arbiters, self._config_servers_console)
             self.proofs.site_dns_has_only_needed_names(str(self.wanted.provisioners[0].ip))
             self.platform.masks_the_payload()
             if not self.operator:

@@ -10,7 +10,6 @@ from assets.file import Files
 from assets.ignition import composed_sha256, own_config
 from base.spec import MACHINE, REPLACES, Mark, Model, Outs, Spec, marked_fields
 from cluster.values.balancer import Balancer
-from cluster.values.role import Role
 
 if TYPE_CHECKING:
     from cluster.plan import ClusterPlan
@@ -140,9 +139,9 @@ class BootstrapVmSpec(Spec):
 
 
 def _provisioning_card(plan: "ClusterPlan", base: VmBase) -> ProvisioningCard | None:
-    """Return the card by which the VM serves the control plane's network boot."""
+    """Return the card by which the VM serves network boot."""
     own = plan.provisioning
-    if not (plan.boot_clients(Role.CONTROL_PLANE) and own.mac and own.bridge):
+    if not (plan.clients_of_bootstrap and own.mac and own.bridge):
         return None
     return ProvisioningCard(mac=own.mac, bridge=own.bridge, network=base.provisioning)
 

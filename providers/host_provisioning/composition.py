@@ -10,7 +10,7 @@ from base import lock
 from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BusyError
 from boot_media.host_isos import ImageServer, IsoMedia, Recipe
-from boot_media.media_server import MediaServer
+from boot_media.shared_server import shared_media_server
 from boot_media.web_server import WebServer
 from cluster.values.boot_method import BootMethod
 from cluster.values.role import Role
@@ -75,10 +75,10 @@ def mark_of(spec: HostProvisioningSpec, name: str) -> MarkFile:
 
 
 def image_server_of(spec: HostProvisioningSpec) -> AbstractContextManager[ImageServer]:
-    """Return the server of the boot ISOs: the site's own, or one in this process that ends with the context."""
+    """Return the server of the boot ISOs: the site's own, or this process's, which ends with its last context."""
     if spec.media_url:
         return nullcontext(WebServer(spec.media_url, spec.stack))
-    return MediaServer(spec.media_address, spec.media_port)
+    return shared_media_server(spec.media_address, spec.media_port)
 
 
 def recipe_of(spec: HostProvisioningSpec) -> Recipe:

@@ -81,11 +81,11 @@ class HostProvisioningSpec(Spec):
     keyfiles: Annotated[dict[str, dict[str, SecretStr]], INPUT_ONLY] = {}
     """Keyfiles by host and file name, for the boot ISO; `own_ignition` contains them as well."""
     payload_sha256: Annotated[str, INTO_ISO]
-    """Digest of the role's file in `stacks/<stack>/payload/`: master.ign or worker.ign."""
+    """Digest of the role's file in `stacks/<stack>/payload/`: such as master.ign."""
     reinstall: dict[str, str] = {}
     """Serial or UUID by host. A line that is new since the last successful `up` reinstalls its host."""
     out_of_etcd: tuple[str, ...] = ()
-    """Hosts that are wiped again only once they are out of etcd: in phase production, all of the control plane."""
+    """Hosts that are wiped again only once they are out of etcd: in phase production, all of a role that has it."""
     unicast: bool = False
     """If true, each host has a fixed list of its VRRP peers, so no host can be added once some are installed."""
     stack: str
@@ -106,7 +106,7 @@ class HostProvisioningSpec(Spec):
         options, servers = plan.options, plan.of(role)
         payload, architecture = getattr(options.payload, role.pool), plan.architectures[role]
         base_iso = options.media.base_isos[architecture]
-        holds_etcd = role is Role.CONTROL_PLANE and options.phase is Phase.PRODUCTION
+        holds_etcd = role.holds_etcd and options.phase is Phase.PRODUCTION
         boot_macs = {server.name: server.boot_mac for server in servers if server.boots_from_network}
         own_ignition = {server.name: own_config(rendered.of(server)) for server in servers}
         keyfiles = {server.name: keyfiles_in(rendered.servers[server.name]) for server in servers}

@@ -6,7 +6,6 @@ from dataclasses import replace
 from base.clock import SYSTEM_CLOCK
 from base.errors import ConfigError, Fault
 from boot_media.host_isos import IsoMedia
-from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.host_provisioning import composition
 from providers.host_provisioning.etcd_guard import EtcdQuorum
@@ -28,7 +27,7 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     if not plan.pending:
         return plan.carried
     _refuse_mix_ups(plan)
-    if spec.role is Role.CONTROL_PLANE:
+    if spec.role.holds_etcd:
         running = frozenset(name for name in plan.replaced if composition.runs_from_disk(spec, name))
         plan = replace(plan, running=running)
     recipe, kubeconfig = composition.recipe_of(spec), read_kubeconfig(spec.stack)
@@ -57,8 +56,8 @@ def _mix_up(plan: InstallationPlan, host: str, owner: str) -> Fault:
 
 
 def _refuse_etcd_members(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig | None) -> None:
-    """Return if no server of the control plane that is to be wiped again, by whatever option, has a copy of etcd."""
-    if spec.role is not Role.CONTROL_PLANE:
+    """Return if no server that is to be wiped again, by whatever option, has a copy of etcd."""
+    if not spec.role.holds_etcd:
         return
     in_production, again = bool(spec.out_of_etcd), sorted({*plan.reinstall, *plan.replaced})
     if in_production and len(again) > 1:

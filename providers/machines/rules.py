@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from base.errors import Fault
 from cluster.options import Phase
-from cluster.values.role import Role
 from providers.consent import consent_command, consent_fault, naming
 from providers.machines.model import FormerMachine, HostMachine, MachinesOuts, MachinesSpec
 from wires.bmc.client import Identity, spellings
@@ -127,14 +126,14 @@ def _taken_addresses(change: Change) -> Iterator[tuple[str, Fault]]:
 
 
 def _several_members(change: Change) -> Iterator[Fault]:
-    """Yield a fault if an update in production takes more than one server of the control plane out of etcd."""
+    """Yield a fault if an update in production takes more than one server out of etcd."""
     old, new = change.old, change.new
-    members = [host for host, entry in old.hosts.items() if entry.role is Role.CONTROL_PLANE]
-    kept = {host for host, entry in new.hosts.items() if entry.role is Role.CONTROL_PLANE}
+    members = [host for host, entry in old.hosts.items() if entry.role and entry.role.holds_etcd]
+    kept = {host for host, entry in new.hosts.items() if entry.role and entry.role.holds_etcd}
     again = {host for host, who in new.reinstall.items() if old.reinstall.get(host) != who}
     out = [host for host in members if host in again or host in change.replaced or host not in kept]
     if new.phase is Phase.PRODUCTION and len(out) > 1:
-        what = f"{' and '.join(out)}, {len(out)} of {len(members)} servers of the control plane, hold copies of etcd"
+        what = f"{' and '.join(out)}, {len(out)} of the {len(members)} servers that hold copies of etcd"
         yield Fault("hosts", what, "reinstall, replace or remove one of them in each `pulumi up`")
 
 

@@ -12,7 +12,6 @@ from boot_media.disk_image import DiskImage
 from cluster.options import PayloadDigests, Phase
 from cluster.values.architecture import Architecture
 from cluster.values.platform import ClusterPlatform
-from cluster.values.role import Role
 from payload.checks import Expected
 from payload.stack_payload import PayloadFiles, StackPayload
 from wires.libvirt.hypervisor import HostFacts
@@ -95,7 +94,7 @@ class ProvisionerPreflightSpec(Spec):
         base_isos = {key: iso for key, iso in options.media.base_isos.items() if key in plan.architectures.values()}
         amd64, arm64 = base_isos.get(Architecture.AMD64), base_isos.get(Architecture.ARM64)
         # The bootstrap VM has a card there only to serve the control plane's network boot.
-        serves = plan.provisioning.bridge if plan.boot_clients(Role.CONTROL_PLANE) else None
+        serves = plan.provisioning.bridge if plan.clients_of_bootstrap else None
         bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": serves}
         return cls(
             phase=payload.phase,

@@ -309,8 +309,8 @@ def _declared(plan: ClusterPlan) -> Iterator[_Declared]:
         protect = parent == "servers" and plan.options.protects_cluster
         yield _Declared(hosts[-1], BmcHostProvider(), BmcHostSpec.of(plan, host), (machines,), protect)
     rendered, before = render(plan), tuple(hosts)
-    for role in Role if plan.options.phase is Phase.PRODUCTION else (Role.CONTROL_PLANE,):
-        if plan.of(role):
+    for role in Role:
+        if plan.of(role) and (role.holds_etcd or plan.options.phase is Phase.PRODUCTION):
             key: Key = ("HostProvisioning", "cluster", role.value)
             spec = HostProvisioningSpec.of(plan, role, rendered, plans.STACK)
             yield _Declared(key, HostProvisioningProvider(), spec, before)

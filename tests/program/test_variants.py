@@ -44,6 +44,21 @@ def test_without_compute_the_control_plane_holds_the_ingress_vip(declared: Run) 
     assert not any(name.startswith("okd-compute") for name in production.resources)
 
 
+def test_an_arbiter_is_installed_beside_the_control_plane_in_phase_bootstrap(declared: Run) -> None:
+    """Neither waits for the other: etcd may grow only when three nodes are there."""
+    bootstrap = declared("arbiter")
+    production = declared("arbiter", bootstrap, phase="production")
+    assert (bootstrap.refused, production.refused) == ([], [])
+    masters, arbiters = (bootstrap.resources[f"okd-{role}"] for role in ("control-plane", "arbiter"))
+    assert bootstrap.after(masters) == {"okd-api"} | {f"okd-{name}" for name in plans.HOSTS[:2]}
+    assert bootstrap.after(arbiters) == {"okd-api", f"okd-{plans.HOSTS[2]}"}
+    assert arbiters.inputs["payload_sha256"] == clusters.VARIANTS["arbiter"].options["payload"]["arbiter"]
+    handoff = bootstrap.one("VipHandoff").inputs
+    assert (handoff["nodes"].keys(), handoff["min_ready"]) == ({*plans.HOSTS[:2]}, 2)
+    assert {"okd-control-plane", "okd-arbiter"} < production.after(production.one("VipHandoff"))
+    assert production.resources["okd-arbiter"].inputs["out_of_etcd"] == [plans.HOSTS[2]]
+
+
 def test_behind_a_balancer_of_the_site_the_graph_has_the_same_shape(declared: Run) -> None:
     bootstrap = declared("balancer")
     production = declared("balancer", bootstrap, phase="production")

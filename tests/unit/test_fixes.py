@@ -46,6 +46,7 @@ SAFE = {
     ("cli/start/new_stack.py", "option.name"): "an option's name, by Option.name",
     ("cli/start/new_stack.py", "option.wanted"): "a constant",
     ("cli/start/payload.py", "between"): "commands of constants and of a quoted folder",
+    ("cli/start/payload.py", "words"): "each is a word",
     ("cli/support/bootstrap_journals.py", "command"): "a constant",
     ("cluster/install_config/rules/hosts.py", "command"): "built two lines above",
     ("cluster/install_config/releases.py", "release"): "no command: a release",

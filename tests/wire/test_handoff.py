@@ -112,6 +112,22 @@ def own_api_torn_down(scene: Scene) -> None:
     assert (outs.holder, scene.handoff.states) == (held, ["gate", "watch", "await", "let go", "done"])
 
 
+def one_of_two_serves(scene: Scene) -> None:
+    first, second = NODES[:2]
+    scene.start(first)
+    scene.cluster.bootstrap.kill("stand_in_api.py")
+    scene.cluster.until_held_by(first)
+    assert scene.handoff.prove_bootstrap() == first
+
+    def second_serves() -> None:
+        scene.cluster.nodes[second].start_api(scene.cluster.certificate, scene.cluster.answer_ms)
+
+    scene.handoff.when[f"gate: {second}"] = second_serves
+    outs = scene.done(ASKED)
+    assert not scene.handoff.when, "the gate waited for the second node"
+    assert (outs.holder, scene.handoff.states) == (first, ["gate", "watch", "await", "let go", "done"])
+
+
 def vm_killed_at_gate(scene: Scene) -> None:
     scene.start(*NODES)
     scene.handoff.when["gate"] = scene.cluster.bootstrap.die
@@ -314,6 +330,7 @@ SCENES: dict[str, Callable[[Scene], None]] = {
         nodes_die_after_release,
         channel_silent,
         own_api_torn_down,
+        one_of_two_serves,
         vm_killed_at_gate,
         vm_killed_in_soak,
         keepalived_stopped,
@@ -338,7 +355,11 @@ SCENES: dict[str, Callable[[Scene], None]] = {
         killed_in_back,
     )
 }
-CLUSTERS = {"multicast-filtered": "multicast", **{name: name for name in ("ipv6", "dual-stack", "preempt")}}
+CLUSTERS = {
+    "multicast-filtered": "multicast",
+    "one-of-two-serves": "arbiter",
+    **{name: name for name in ("ipv6", "dual-stack", "preempt")},
+}
 FAULTS = {row["row"].strip("`"): row["end"] for row in table("explanation/handoff.md", "row")}
 
 

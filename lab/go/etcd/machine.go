@@ -30,17 +30,18 @@ const (
 type machine struct {
 	name, address                   string
 	api, port                       string
+	clientPort                      string // of its own etcd: that of the API, if etcd stands in for it
 	bootstrapName, bootstrapAddress string
-	controlPlane                    int
+	members                         int           // of etcd, without the bootstrap
 	retireAfter                     time.Duration // 0: a real API says when the bootstrap is complete
 	completeKey                     string
 	trusted                         *x509.CertPool
 }
 
 func fromEnvironment() (*machine, error) {
-	controlPlane, err := strconv.Atoi(os.Getenv("CONTROL_PLANE"))
+	members, err := strconv.Atoi(os.Getenv("ETCD_MEMBERS"))
 	if err != nil {
-		return nil, fmt.Errorf("CONTROL_PLANE: %w", err)
+		return nil, fmt.Errorf("ETCD_MEMBERS: %w", err)
 	}
 	seconds, err := strconv.Atoi("0" + os.Getenv("RETIRE_AFTER_S"))
 	if err != nil {
@@ -55,9 +56,10 @@ func fromEnvironment() (*machine, error) {
 		address:          os.Getenv("ADDRESS"),
 		api:              "api-int." + os.Getenv("DOMAIN"),
 		port:             os.Getenv("ETCD_PORT"),
+		clientPort:       os.Getenv("ETCD_PORT"),
 		bootstrapName:    os.Getenv("BOOTSTRAP_NAME"),
 		bootstrapAddress: os.Getenv("BOOTSTRAP_ADDRESS"),
-		controlPlane:     controlPlane,
+		members:          members,
 		retireAfter:      time.Duration(seconds) * time.Second,
 		completeKey:      os.Getenv("COMPLETE"),
 		trusted:          trusted,
@@ -108,8 +110,8 @@ func (m *machine) start(cluster, state string) (*embed.Etcd, error) {
 		return nil, err
 	}
 	config.ListenPeerUrls, config.AdvertisePeerUrls = []url.URL{*peer}, []url.URL{*peer}
-	config.ListenClientUrls = []url.URL{{Scheme: "https", Host: net.JoinHostPort("::", m.port)}}
-	config.AdvertiseClientUrls = []url.URL{{Scheme: "https", Host: net.JoinHostPort(m.address, m.port)}}
+	config.ListenClientUrls = []url.URL{{Scheme: "https", Host: net.JoinHostPort("::", m.clientPort)}}
+	config.AdvertiseClientUrls = []url.URL{{Scheme: "https", Host: net.JoinHostPort(m.address, m.clientPort)}}
 	config.ClientTLSInfo = transport.TLSInfo{
 		CertFile: filepath.Join(files, "server.crt"), KeyFile: filepath.Join(files, "server.key"),
 	}

@@ -2,7 +2,7 @@
 // its vote, and removes the bootstrap's member at the end. One process with open connections costs an emulated machine
 // a tenth of what scripts with curl did.
 //
-// USAGE: etcd bootstrap|node      reads the environment of lab-etcd.service; exit 0: this machine is no member any more
+// USAGE: etcd bootstrap|node|arbiter      reads the environment of lab-etcd.service; exit 0: this machine is no member any more
 package main
 
 import (
@@ -23,9 +23,9 @@ func main() {
 }
 
 func run(ctx context.Context, words []string) error {
-	roles := map[string]func(context.Context, *machine) error{"bootstrap": runBootstrap, "node": runNode}
+	roles := map[string]func(context.Context, *machine) error{"bootstrap": runBootstrap, "node": runNode, "arbiter": runArbiter}
 	if len(words) != 1 || roles[words[0]] == nil {
-		return fmt.Errorf("usage: etcd bootstrap|node")
+		return fmt.Errorf("usage: etcd bootstrap|node|arbiter")
 	}
 	this, err := fromEnvironment()
 	if err != nil {
@@ -46,6 +46,12 @@ func runBootstrap(ctx context.Context, this *machine) error {
 		go this.leave(ctx, started)
 	}
 	return this.serve(ctx, started)
+}
+
+// An arbiter has etcd and no API, whatever stands in for that.
+func runArbiter(ctx context.Context, this *machine) error {
+	this.clientPort = "2379"
+	return runNode(ctx, this)
 }
 
 // A node with data is a member already, and only starts.

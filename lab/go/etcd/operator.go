@@ -40,7 +40,7 @@ func (m *machine) operate(ctx context.Context, started *embed.Etcd) {
 		if bootstrap == nil {
 			break
 		}
-		if voters(started.Server.Cluster().Members()) > m.controlPlane {
+		if voters(started.Server.Cluster().Members()) > m.members {
 			m.takeOut(ctx, started, bootstrap)
 		}
 		if !pause(ctx, time.Second) {

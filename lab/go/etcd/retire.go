@@ -61,7 +61,7 @@ func (m *machine) bootstrapAnswers() bool {
 	return err == nil
 }
 
-// isSafe tells whether every node of the control plane is a started, ready voter: then a majority remains. It asks the
+// isSafe tells whether every node that holds etcd is a started, ready voter: then a majority remains. It asks the
 // whole cluster: without a majority there is no answer.
 func (m *machine) isSafe(ctx context.Context, started *embed.Etcd) bool {
 	limited, cancel := context.WithTimeout(ctx, patience)
@@ -79,7 +79,7 @@ func (m *machine) isSafe(ctx context.Context, started *embed.Etcd) bool {
 		}
 		count++
 	}
-	return count == m.controlPlane
+	return count == m.members
 }
 
 func (m *machine) isReady(ctx context.Context, clientURL string) bool {

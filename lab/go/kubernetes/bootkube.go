@@ -40,9 +40,13 @@ func newBootkubeCommand() *cobra.Command {
 		Use:  "bootkube",
 		Args: cobra.NoArgs,
 		RunE: func(command *cobra.Command, _ []string) error {
-			nodes, err := strconv.Atoi(os.Getenv("CONTROL_PLANE"))
+			nodes, err := strconv.Atoi(os.Getenv("ETCD_MEMBERS"))
 			if err != nil {
-				return fmt.Errorf("CONTROL_PLANE: %w", err)
+				return fmt.Errorf("ETCD_MEMBERS: %w", err)
+			}
+			servers, err := strconv.Atoi(os.Getenv("API_SERVERS"))
+			if err != nil {
+				return fmt.Errorf("API_SERVERS: %w", err)
 			}
 			// A connection that went with the VIP is found dead in 5 s, not in 45.
 			os.Setenv("HTTP2_READ_IDLE_TIMEOUT_SECONDS", "3")
@@ -59,19 +63,24 @@ func newBootkubeCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return bootkube(command.Context(), client, nodes)
+			return bootkube(command.Context(), client, nodes, servers)
 		},
 	}
 }
 
-func bootkube(ctx context.Context, client *kubernetes.Clientset, nodes int) error {
+// cluster-bootstrap waits for two nodes that serve only if there are three or more (isHAControlPlane, e6be0fdfb).
+func bootkube(ctx context.Context, client *kubernetes.Clientset, nodes, servers int) error {
+	wanted := 1
+	if servers > 2 {
+		wanted = 2
+	}
 	for _, object := range objects {
 		apply(ctx, client, object.file, object.path)
 	}
 	say("the API serves")
 	go approveAll(ctx, client)
-	until(ctx, func() bool { return apiServers(ctx, client) > 2 })
-	say("two nodes serve: ending this machine's own API")
+	until(ctx, func() bool { return apiServers(ctx, client) > wanted })
+	say("%d of %d nodes serve: ending this machine's own API", wanted, servers)
 	units := []string{"stop", "--no-block", "lab-kube-apiserver.service", "lab-kube-controller-manager.service"}
 	if err := exec.CommandContext(ctx, "systemctl", units...).Run(); err != nil {
 		return err

@@ -202,9 +202,19 @@ def test_no_unit_waits_for_the_target_that_waits_for_an_image(name: str) -> None
     assert [line for line in settings if "network-online.target" in line] == []
 
 
+def test_an_arbiter_is_in_no_list_of_peers_and_behind_no_balancer() -> None:
+    intent = clusters.intent("arbiter")
+    (arbiter,) = intent.arbiters
+    texts = {file.name: file.text for file in everything(intent) if str(arbiter.address) in file.text}
+    assert texts.keys() == {"Corefile"}, "each CoreDNS answers its name"
+    own = {file.name for file in render(intent).of(arbiter)}
+    assert not {name for name in own if "keepalived" in name or "haproxy" in name or "check" in name}
+    assert {"okd-coredns.service", "okd-resolver.sh", "hostname", "nodeip-configuration"} <= own
+
+
 def test_names_resolve_before_coredns_runs(plan: ClusterPlan) -> None:
     link = "L /etc/resolv.conf - - - - ../run/NetworkManager/resolv.conf\n"
-    machines = (render_bootstrap(plan), *(render_role(plan, role) for role in Role))
+    machines = (render_bootstrap(plan), *(render_role(plan, role) for role in Role if plan.of(role)))
     for files in machines:
         (link_file,) = [file for file in files if file.path == "/etc/tmpfiles.d/okd-resolver-link.conf"]
         assert link_file.text.endswith(link)

@@ -196,7 +196,10 @@ def test_core_has_the_sites_ssh_key(payload: Payload, config: str) -> None:
     assert users(getattr(make_payload(without), config)) == []
 
 
-@pytest.mark.parametrize("config", [field.name for field in fields(Payload) if field.name != "kubeconfig"])
+CONFIGS = {field.name for field in fields(Payload)} - {"kubeconfig", "arbiter", "role_arbiter"}
+
+
+@pytest.mark.parametrize("config", sorted(CONFIGS))
 def test_ignition_accepts_each_config_without_a_warning(payload: Payload, config: str) -> None:
     assert "".join(map(validate, configs(getattr(payload, config)))) == ""
 
@@ -245,7 +248,8 @@ def test_members_know_when_to_remove_the_bootstrap(stand_in: Payload) -> None:
         "ETCD_PORT=6443",
         "BOOTSTRAP_NAME=okd-bootstrap",
         "BOOTSTRAP_ADDRESS=192.168.111.20",
-        "CONTROL_PLANE=3",
+        "ETCD_MEMBERS=3",
+        "API_SERVERS=3",
         "RETIRE_AFTER_S=42",
     ]
 
@@ -326,3 +330,24 @@ def test_a_kubelet_joins_as_the_node_bootstrapper(kubernetes: Payload, config: s
 
 def test_with_a_kubelet_nothing_else_listens_on_its_port(kubernetes: Payload) -> None:
     assert "10250" not in content(files(kubernetes.role_worker)["/etc/lab/router.cfg"]["contents"]).decode()
+
+
+def test_an_arbiter_has_etcd_alone_and_both_config_servers_serve_it() -> None:
+    site = load_site("arbiter")
+    payload = make_payload(site)
+    for config in (payload.arbiter, payload.role_arbiter):
+        assert "".join(map(validate, configs(config))) == ""
+    own = files(payload.role_arbiter)
+    assert "/etc/lab/config-server.cfg" not in own
+    assert {"lab-etcd.service", "lab-router.service"} <= {unit["name"] for unit in units(payload.role_arbiter)}
+    (etcd,) = [unit for unit in units(payload.role_arbiter) if unit["name"] == "lab-etcd.service"]
+    assert "lab-etcd.sh arbiter\n" in etcd["contents"]
+    assert "ETCD_MEMBERS=3\nAPI_SERVERS=2\n" in content(own["/etc/lab/cluster.env"]["contents"]).decode()
+    for machine in (payload.bootstrap, payload.role_master):
+        served = content(files(machine)["/etc/lab/config-server.cfg"]["contents"]).decode()
+        assert "/etc/lab/config/arbiter.ign if { path /config/arbiter }" in served
+        assert content(files(machine)["/etc/lab/config/arbiter.ign"]["contents"]).decode() == payload.role_arbiter
+    certificate = x509.load_pem_x509_certificate(content(own["/etc/lab/server.crt"]["contents"]))
+    names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    addresses = map(str, names.get_values_for_type(x509.IPAddress))
+    assert str(site.plan.arbiters[0].address) in addresses, "a node asks each member of etcd before it removes one"

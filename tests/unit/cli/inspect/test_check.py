@@ -259,7 +259,7 @@ SHAPES: dict[str, set[str]] = {
     "three-node": set(),
     "user-managed-load-balancer": set(),
     "additional-parameters": set(),
-    "arbiter": {"arbiter", f"{BARE}.hosts.role"},
+    "arbiter": set(),
     "dual-stack": set(),
     "dual-stack-ipv6-first": set(),
     "ipv6": {f"{BARE}.provisioningNetworkCIDR"},

@@ -180,3 +180,12 @@ def test_pulumi_libvirt_needs_a_plain_uri_over_ssh(files: Files, uri: str, seen:
     if not seen:
         files.plan(change, **options)
     files.plan(change)
+
+
+def test_an_arbiter_needs_the_digest_of_its_own_file(files: Files) -> None:
+    assert files.refused_plan(clusters.arbiter) == [
+        "config: payload.arbiter: missing: an arbiter boots from a file of its own. "
+        "Fix: generate the payload again: `okd-baremetal payload`"
+    ]
+    options = clusters.VARIANTS["arbiter"].options
+    assert [server.name for server in files.plan(clusters.arbiter, **options).arbiters] == ["okd-master-2"]

@@ -76,12 +76,6 @@ def two_masters(config: dict[str, Any]) -> None:
     bare(config)["hosts"].pop(0)
 
 
-def an_arbiter(config: dict[str, Any]) -> None:
-    config.update(arbiter={"name": "arbiter", "replicas": 1}, featureSet="TechPreviewNoUpgrade")
-    config["controlPlane"].update(replicas=2)
-    host(config).update(role="arbiter")
-
-
 @pytest.mark.parametrize(
     ("change", "lines"),
     [
@@ -194,15 +188,6 @@ def an_arbiter(config: dict[str, Any]) -> None:
                 "does not install. Fix: remove it, and have one host or three"
             ],
             id="fencing",
-        ),
-        pytest.param(
-            an_arbiter,
-            [
-                "arbiter: its hosts boot from an arbiter.ign, and this program installs two roles, control plane and "
-                "compute. Fix: remove it, and have three control-plane hosts",
-                f"{BARE}.hosts[0].role: arbiter: this program does not install one. Fix: write master or worker",
-            ],
-            id="arbiter",
         ),
     ],
 )

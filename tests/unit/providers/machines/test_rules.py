@@ -87,7 +87,7 @@ def new_host_with_the_address_of_one_removed(it: Scene) -> None:
                         (MASTER, M1, OTHER_MASTER, identity_of(M2).uuid),
                     )
                 ),
-                f"hosts: {OTHER_MASTER} and {MASTER}, 2 of 3 servers of the control plane, hold copies of etcd. "
+                f"hosts: {OTHER_MASTER} and {MASTER}, 2 of the 3 servers that hold copies of etcd. "
                 "Fix: reinstall, replace or remove one of them in each `pulumi up`",
             ],
             id="P25-exchanged-with-consents",
@@ -120,7 +120,7 @@ def new_host_with_the_address_of_one_removed(it: Scene) -> None:
             pytest.param(
                 change,
                 [
-                    f"hosts: {OTHER_MASTER} and {MASTER}, 2 of 3 servers of the control plane, hold copies of etcd. "
+                    f"hosts: {OTHER_MASTER} and {MASTER}, 2 of the 3 servers that hold copies of etcd. "
                     "Fix: reinstall, replace or remove one of them in each `pulumi up`"
                 ],
                 id=change.__name__,
