@@ -33,11 +33,11 @@ FIRST ?= 0
 PAYLOAD ?= stand-in
 # The folder that has stacks/, and gets report/.
 SITE ?= $(CURDIR)
-REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platform
+REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platform single
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz simulate image sbom bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants survivors rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz simulate image sbom bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -76,6 +76,10 @@ test-fast: _tools setup ## The tiers unit, program, plugin and fuzz, for the inn
 
 mutants: _tools setup ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
 	tools/mutants
+
+SINCE := 1 day ago
+survivors: _tools setup ## Plant faults that nobody chose in the files that commits since SINCE changed; print the unnoticed ones
+	@$(PY) -m testing.survivors "$(SINCE)"
 
 rehearsal: _lab ## Install the twin of STACK on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
 	cd "$(SITE)" && "$(CURDIR)/$(PY)" -m lab.rehearsal --stack $(STACK) --payload $(PAYLOAD)

@@ -53,6 +53,7 @@ FLEET: Commands = {
 }
 COMMANDS: Commands = {
     "new-site": ("cli.start.new_site:COMMAND", "make the repository of a site, which pins this program"),
+    "discover": ("cli.discover.command:COMMAND", "print what servers are, as their BMCs tell"),
     "init": ("cli.start.init:COMMAND", "make a stack of an install-config"),
     "move-secrets": (
         "cli.start.move_secrets:COMMAND",

@@ -92,6 +92,7 @@ def check_file(
     known: KnownOptions | None = None,
     may_lack: Callable[[Fault], bool] = lambda _: False,
     release: Release | None = None,
+    text: str = "",
 ) -> CheckedFile:
     """Read and check one file, and print its notices.
 
@@ -101,10 +102,10 @@ def check_file(
             they have.
         may_lack: Whether a fault does not count.
         release: The release of openshift-install whose verdict counts; None: the newest.
+        text: What it is to contain; empty: what it contains.
     """
-    text = ""
     try:
-        text = read_text(Path(file))
+        text = text or read_text(Path(file))
         reading = read(text, credentials_of(known.options.bmc_credentials) if known else None, release)
     except ConfigError as error:
         return CheckedFile(file, text, InstallConfig(), *_by_owner(error.faults))

@@ -18,13 +18,17 @@ from cli.start.discovered_options import NewStack, discover_options
 from cli.start.new_stack import HEAD, Option, lacking, left_to_do, stack_text
 from cli.start.site_facts import LocalSite
 from cluster.files import read_text
-from cluster.install_config import InstallConfig, may_be_a_secret
+from cluster.install_config import InstallConfig, may_be_a_secret, read
+from cluster.inventory.file import read_inventory
+from cluster.inventory.hosts import proposed, with_hosts
 from cluster.known_options import LOGINS, PULL_SECRET
 from cluster.options import read_options
 from cluster.plan import Intent, load_bmcs
 from cluster.plan.intent import intent_of
 from cluster.stack_files import plain_secrets_of_config
 from cluster.values.pull_secret import SET
+from wires.bmc.client import Identity
+from wires.bmc.identity import usable
 
 PUBLIC = 0o644
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")  # as Pulumi names stacks
@@ -38,14 +42,18 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("stack", metavar="STACK", help="the name of the stack")
     what = "is copied; not needed again for a stack that has it"
     parser.add_argument("--install-config", type=Path, metavar="FILE", help=what)
+    either = parser.add_mutually_exclusive_group()
     what = "read the BMCs, and consent to the machines behind them"
-    parser.add_argument("--consents", action="store_true", help=what)
+    either.add_argument("--consents", action="store_true", help=what)
+    what = "write hosts into the copy, and consents, from what `discover --json` printed"
+    either.add_argument("--discover", type=Path, metavar="FILE", help=what)
 
 
 def init(options: argparse.Namespace) -> int:
     """Write stacks/STACK/install-config.yaml and stacks/Pulumi.STACK.yaml.
 
-    The first is the file as it is; the second has all options that DNS, this machine's routes, libvirt and
+    The first is the file as it is, with --discover also the hosts that its replicas want, by rules that it repeats.
+    The second has all options that DNS, this machine's routes, libvirt and
     openshift-install on PATH tell. Change nothing else. Print what is left to do, each with its command. A repeated
     call adds what has become known since, and changes nothing that is there.
     """
@@ -56,7 +64,8 @@ def init(options: argparse.Namespace) -> int:
         raise ConfigError(Fault("STACK", f"{stack} is not a stack's name", fix))
     if options.install_config is None and not source.exists():
         raise ConfigError(Fault(str(source), "not there yet", "name the file to copy, with --install-config"))
-    checked = check_file(str(source))
+    found, text_with_hosts = _discovered(source, options.discover) if options.discover else ({}, "")
+    checked = check_file(str(source), text=text_with_hosts)
     checked = checked._replace(faults=tuple(fault for fault in checked.faults if not may_be_a_secret(fault)))
     if checked.faults or checked.refusals:
         return print_verdicts([checked])
@@ -64,7 +73,7 @@ def init(options: argparse.Namespace) -> int:
     present = read_options(file) if file.exists() else {}
     text = read_text(file) if file.exists() else HEAD.format(stack=stack)
     intent = intent_of(checked.config)
-    consents = _consents(source, intent, stack_options(stack) if present else {}) if options.consents else {}
+    consents = _consents(source, intent, stack_options(stack) if present else {}) if options.consents else found
     new = NewStack(stack, present, consents, checked.config.os_image_stream)
     discovered = lacking([*discover_options(intent, LocalSite(), new)], present)
     _write(install_config(stack), checked.text, PRIVATE)
@@ -78,6 +87,18 @@ def init(options: argparse.Namespace) -> int:
         print(f"before you commit, the secrets: okd-baremetal move-secrets {word(stack)}")
     print(NEXT.format(file=word(install_config(stack)), stack=word(stack)))
     return EXIT_OK
+
+
+def _discovered(source: Path, file: Path) -> tuple[dict[str, str], str]:
+    """Return the consents to discovered servers, and the text of an install-config with them as its hosts."""
+    text, inventory = read_text(source), read_inventory(file)
+    config = read(text).config
+    if config.baremetal.hosts:
+        fix = "leave out --discover, or take hosts out of the file"
+        raise ConfigError(Fault(f"{source}: platform.baremetal.hosts", "written already", fix))
+    hosts, rule = proposed(config, inventory, str(file))
+    names = {host.name: usable(Identity(host.server.uuid, host.server.serial)) for host in hosts}
+    return {host: name for host, name in names.items() if name}, with_hosts(text, hosts, rule, inventory)
 
 
 def _consents(source: Path, intent: Intent, options: Mapping[str, Any]) -> Mapping[str, str]:

@@ -25,10 +25,17 @@ def platform_faults(intent: Intent, options: MachineOptions, file: str, config: 
     """
     if intent.platform is ClusterPlatform.NONE:
         return
-    yield from (fault.within(file) for fault in _network_boot(intent))
+    yield from (fault.within(file) for fault in (*_single_node(intent), *_network_boot(intent)))
     if intent.balancer is Balancer.OPERATOR:
         yield from (fault.within(file) for fault in _operators_keepalived(intent))
         yield from (fault.within(config) for fault in _vrrp(intent, options))
+
+
+def _single_node(intent: Intent) -> Iterator[Fault]:
+    """Yield a control plane of one, which openshift-install takes on platform none only (4.22, tried)."""
+    if len(intent.control_plane) == 1:
+        what = "1, and `create manifests` refuses a single node on platform baremetal"
+        yield Fault("controlPlane.replicas", what, f"write 3, or {NONE}")
 
 
 def _network_boot(intent: Intent) -> Iterator[Fault]:

@@ -153,7 +153,7 @@ def _provisioning(config: InstallConfig) -> Iterator[Fault]:
     if bare.provisioning_network != MANAGED:
         return
     if user_managed(config):
-        what = f"{MANAGED} with loadBalancer UserManaged: not supported yet"
+        what = f"{MANAGED} with UserManaged: not supported yet, no machine would hold clusterProvisioningIP"
         yield Fault(f"{BARE}.provisioningNetwork", what, f"write {UNMANAGED} or {DISABLED}")
     ends, hosts = dhcp_range(bare), len(bare.hosts or ())
     if ends and (room := int(ends[1]) - int(ends[0]) + 1) < hosts:
@@ -167,7 +167,8 @@ def _bgp(config: InstallConfig) -> Iterator[Fault]:
     }
     for where, value in {f"{BARE}.bgpVIPConfig": config.baremetal.bgp_vip_config, **peers}.items():
         if value:
-            yield Fault(where, "VIPs by BGP: not supported, this program announces them by VRRP", "remove it")
+            what = "VIPs by BGP: not supported, this program announces them by VRRP"
+            yield Fault(where, what, "remove it, or have a load balancer of the site announce them: UserManaged")
 
 
 def _bootstrap_gateway(config: InstallConfig) -> Iterator[Fault]:
@@ -208,9 +209,6 @@ def _pools(config: InstallConfig) -> Iterator[Fault]:
     if config.arbiter is not None:
         what = "its hosts boot from an arbiter.ign, and this program installs two roles, control plane and compute"
         yield Fault("arbiter", what, "remove it, and have three control-plane hosts")
-    if config.bootstrap_in_place is not None:
-        what = "its node would be its own bootstrap, and this program starts a bootstrap VM"
-        yield Fault("bootstrapInPlace", what, "remove it")
 
 
 def _hosts(config: InstallConfig) -> Iterator[Fault]:

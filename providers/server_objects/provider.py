@@ -3,6 +3,7 @@
 from collections.abc import Collection
 
 from base.clock import SYSTEM_CLOCK
+from base.errors import PayloadError
 from payload.kubeconfig import needed, read_kubeconfig
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
@@ -31,8 +32,8 @@ class ServerObjectsProvider(Provider[ServerObjectsSpec, ServerObjectsOuts]):
         warn = warnings(spec.urn)
         try:
             drift = _engine(spec).drift()
-        except OSError as error:
-            warn(f"the API cannot be asked through {spec.api_vip}, so no object was compared: {error}")
+        except (OSError, PayloadError) as error:
+            warn(f"no object was compared, since the API at {spec.api_vip} was not asked: {error}")
             return outs
         for line in drift:
             warn(line)

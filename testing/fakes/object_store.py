@@ -7,6 +7,7 @@ from typing import Any
 from base.clock import Clock
 from testing.fakes.metal3 import HOSTS, Metal3, Object
 from wires.api.resources import ChangedError, R, RefusedError
+from wires.api.writes import to_api
 
 ETCD_MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
 INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
@@ -21,6 +22,8 @@ class ObjectStore:
     calls: list[tuple[str, str]] = field(default_factory=list)
     """Method and path of each change that a client made."""
     sent: list[Object] = field(default_factory=list)
+    writes: set[str] = field(default_factory=set)
+    """The changes in the words of the wire."""
     down: OSError | None = None
     lists: frozenset[str] = frozenset({"baremetalhosts", "machines", "provisionings"})
     """The kinds that the API has."""
@@ -96,6 +99,8 @@ class ObjectStore:
             raise self.down
         self.calls.append((method, path.partition("openshift-machine-api/")[2] or path.rpartition("v1alpha1/")[2]))
         self.sent.append(content)
+        verb = "change" if method == "patch" else method
+        self.writes.add(str(to_api("api.okd.lab.test", path, verb)))
 
 
 @dataclass

@@ -162,7 +162,7 @@ def _places(container: Any) -> Iterator[Place]:
 
 
 def _replace(random: Random, container: Any, key: Any) -> None:
-    container[key] = random.choice(VALUES)
+    container[key] = copy.deepcopy(random.choice(VALUES))
 
 
 def _remove(_: Random, container: Any, key: Any) -> None:

@@ -89,6 +89,7 @@ class Limits:
         body_bytes: Largest body of an answer.
         whole_s: For all requests together, of which the first without an answer is the last. `inf`: there may be
             any number, and each may be repeated.
+        reads: Number of GETs that are sent. `inf`: any.
     """
 
     connect_s: float = 10
@@ -96,6 +97,7 @@ class Limits:
     insert_s: float = 120
     body_bytes: int = 4 * 1024 * 1024
     whole_s: float = math.inf
+    reads: float = math.inf
 
 
 LIMITS = Limits()

@@ -64,12 +64,15 @@ def _replicas(config: InstallConfig) -> Iterator[Fault]:
         replicas = pool.machines.replicas or 0
         if replicas < pool.least:
             yield Fault(f"{pool.path}.replicas", f"{replicas} is too few", f"write {pool.least} or more")
-    if config.control_plane.replicas == 1:
-        what = "1 is too few beside an arbiter" if config.arbiter else f"1 is too few on platform {BAREMETAL}"
-        fix = (
-            "write 2 or remove the arbiter" if config.arbiter else "write 3: `create manifests` refuses a single node"
-        )
-        yield Fault("controlPlane.replicas", what, fix)
+    if config.control_plane.replicas == 1 and config.arbiter:
+        yield Fault("controlPlane.replicas", "1 is too few beside an arbiter", "write 2 or remove the arbiter")
+
+
+def _in_place(config: InstallConfig) -> Iterator[Fault]:
+    """Refuse a node that would be its own bootstrap, as openshift-install does on baremetal (4.22, tried)."""
+    if config.bootstrap_in_place is not None:
+        what = f"a node on platform {BAREMETAL} cannot be its own bootstrap"
+        yield Fault("bootstrapInPlace", what, "remove it: a bootstrap VM installs a single node, too")
 
 
 def _values(config: InstallConfig) -> Iterator[Fault]:
@@ -123,10 +126,17 @@ def _no_settings(path: str, settings: Any) -> Iterator[Fault]:
 
 
 def _disks(config: InstallConfig) -> Iterator[Fault]:
-    """As `create manifests` does, after its validation (pkg/asset/machines/master.go, worker.go)."""
+    """As `create manifests` does, after its validation (pkg/asset/machines/master.go, worker.go).
+
+    It takes swap of the control plane (4.22, tried), and nothing makes that on platform none.
+    """
     for pool in _pools(config):
-        if pool.machines.disk_setup:
-            yield Fault(f"{pool.path}.diskSetup", f"no openshift-install supports it on {BAREMETAL}", "remove it")
+        if kinds := {disk.get("type") for disk in pool.machines.disk_setup}:
+            kind, what, fix = Fault, f"no openshift-install supports it on {BAREMETAL}", "remove it"
+            if kinds == {"swap"} and pool.path == "controlPlane":
+                kind, what = Stricter, "swap: nothing here makes it on the servers"
+                fix = "remove it, and add a MachineConfig that does"
+            yield kind(f"{pool.path}.diskSetup", what, fix)
 
 
 def _fencing_place(config: InstallConfig) -> Iterator[Fault]:
@@ -209,6 +219,7 @@ RULES = (
     _platform,
     _names,
     _replicas,
+    _in_place,
     _values,
     _mixed_architectures,
     _settings,

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache, partial
 
-from testing.fakes.fleet import captured, protocol, tree, writes
+from testing.fakes.fleet import captured, hardware, protocol, tree, writes
 from testing.fakes.fleet.http import Answer, Request
 from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.parts import Refusal
@@ -63,6 +63,9 @@ class Service:
             return refuse(NOT_LOGGED_IN)
         if name := self._session(request.path):
             return self._in_session(request, name)
+        if request.path.endswith(hardware.EXPAND) and hardware.hardware_of(self._machine.vendor).expands:
+            plain = replace(request, path=request.path.removesuffix(hardware.EXPAND))
+            return hardware.expanded(self._answer(plain), request, self._answer)
         handler = self._routes.get(request.line)
         if handler is None:
             return refuse(NOT_ALLOWED if self._allowed(request.path) else MISSING, request.path)
@@ -108,15 +111,16 @@ def _routes(vendor: Vendor) -> Routes:
     """Return the handlers by `METHOD path`."""
     written = f"{vendor.system_path}/Settings" if vendor.boot_in_settings else vendor.system_path
     documents: dict[str, Callable[[Machine], tree.Document]] = {
-        tree.ROOT: tree.root,
+        tree.ROOT: lambda machine: tree.root(machine) | hardware.of_root(vendor),
         f"{tree.ROOT}/Systems": tree.systems,
         f"{tree.ROOT}/Managers": tree.managers,
-        vendor.system_path: tree.system,
-        written: tree.settings if vendor.boot_in_settings else tree.system,
+        vendor.system_path: lambda machine: tree.system(machine) | hardware.of_system(vendor),
+        **({written: tree.settings} if vendor.boot_in_settings else {}),
         vendor.manager_path: tree.manager,
         vendor.media_path: tree.media,
         tree.SESSION_SERVICE: tree.session_service,
         tree.SESSIONS: tree.sessions,
+        **hardware.documents(vendor),
     }
     routes: Routes = {f"GET {path}": partial(_read, document) for path, document in documents.items()}
     for kind, names in (("Systems", vendor.other_systems), ("Managers", vendor.other_managers)):

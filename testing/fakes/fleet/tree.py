@@ -1,6 +1,7 @@
 """The Redfish resources of one machine, each a function of its state."""
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from typing import Any
 
 from testing.fakes.fleet.machine import MODE, RESET_TYPES, Drive, Machine, serial_of, uuid_of
@@ -138,6 +139,7 @@ def manager(machine: Machine) -> Document:
         ManagerType="BMC",
         Model=vendor.bmc_model,
         FirmwareVersion=vendor.bmc_version,
+        DateTime=datetime.now(UTC).isoformat(timespec="seconds"),
         Status={"State": "Enabled", "Health": "OK"},
         Links={"ManagerForServers": [link(vendor.system_path)]},
     )

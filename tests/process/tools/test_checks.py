@@ -9,15 +9,16 @@ import yaml
 from testing.checkout import ROOT
 from testing.workflows import assert_linted, bash
 
-WORKFLOW = ROOT / ".github" / "workflows" / "checks.yml"
+WORKFLOW, NIGHT = (ROOT / ".github" / "workflows" / f"{name}.yml" for name in ("checks", "survivors"))
 (REPOSITORY,) = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text())["repos"]
 HOOKS = {hook["id"]: hook for hook in REPOSITORY["hooks"]}
 FAULTS = {"ruff-format": "x = {'a':1}\n", "ruff-check": "import os\n"}
 """By hook: a file that it refuses or changes."""
 
 
-def test_actionlint_and_shellcheck_accept_the_workflow(tmp_path: Path) -> None:
-    assert_linted(WORKFLOW, "$PWD", tmp_path)
+@pytest.mark.parametrize("workflow", [WORKFLOW, NIGHT], ids=lambda path: path.stem)
+def test_actionlint_and_shellcheck_accept_the_workflow(workflow: Path, tmp_path: Path) -> None:
+    assert_linted(workflow, "$PWD", tmp_path)
 
 
 def test_the_workflow_calls_targets_that_the_makefile_has(tmp_path: Path) -> None:
@@ -34,6 +35,22 @@ def test_the_workflow_calls_targets_that_the_makefile_has(tmp_path: Path) -> Non
     assert HOOKS["check"]["entry"] == "make check"
     done = subprocess.run(["make", "--dry-run", *targets], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_the_faults_of_the_night_are_reported_and_fail_nothing(tmp_path: Path) -> None:
+    """The report is appended to the summary of the run; what precedes the night's step is as for a pull request."""
+    (job,) = yaml.safe_load(NIGHT.read_text())["jobs"].values()
+    (checks,) = yaml.safe_load(WORKFLOW.read_text())["jobs"].values()
+    assert (job["container"], job["steps"][0], job["steps"][2]) == (
+        checks["container"], checks["steps"][0], checks["steps"][2]
+    )  # fmt: skip
+    make, summary = tmp_path / "make", tmp_path / "summary"
+    make.write_text('#!/bin/sh\n[ "$*" = setup ] || echo "1 of 7 planted faults went unnoticed ($*)"\n')
+    make.chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "HOME": str(tmp_path), "GITHUB_STEP_SUMMARY": str(summary)}
+    subprocess.run(bash(job["steps"][-1]["run"]), cwd=tmp_path, env=env, check=True, capture_output=True)
+    assert summary.read_text() == "1 of 7 planted faults went unnoticed (survivors)\n"
+    subprocess.run(["make", "--dry-run", "survivors"], cwd=ROOT, capture_output=True, check=True)
 
 
 @pytest.mark.parametrize("name", FAULTS)

@@ -58,7 +58,9 @@ def test_without_a_matching_proxy_a_request_goes_directly_to_the_server(
     assert not isinstance(pool_for(URL, 1), ProxyManager)
 
 
-def test_connect_and_each_wait_for_an_answer_have_the_limit() -> None:
+@pytest.mark.parametrize("proxy", ["", "http://proxy.example.com:3128"], ids=["directly", "by-a-proxy"])
+def test_connect_and_each_wait_for_an_answer_have_the_limit(monkeypatch: pytest.MonkeyPatch, proxy: str) -> None:
+    monkeypatch.setenv("https_proxy", proxy)
     timeout = pool_for(URL, 7).connection_from_url(URL).timeout
     assert timeout is not None
     assert (timeout.connect_timeout, timeout.read_timeout) == (7, 7)

@@ -13,6 +13,7 @@ from testing.command_line import run
 CONFIG = "stacks/prod/install-config.yaml"
 CALLS = {
     "new-site": (),
+    "discover": ("--logins", "logins.yaml", "192.0.2.1"),
     "init": ("prod",),
     "move-secrets": ("prod",),
     "payload": ("prod",),

@@ -354,9 +354,9 @@ def test_a_capture_is_one_file_and_its_progress_a_line_per_resource(site: Site) 
     (file,) = (site.folder / "captured").iterdir()
     tree = json.loads(file.read_text())
     assert (done.returncode, file.name, list(tree)) == (0, "capture.json", ["system", "resources"])
-    assert done.stdout == "captured/capture.json: 8 resources. Read it before you send it.\n"
+    assert done.stdout == "captured/capture.json: 19 resources. Read it before you send it.\n"
     assert done.stderr.splitlines()[:2] == ["reads /redfish/v1/Systems/1", "reads /redfish/v1/Managers/1"]
-    assert len(done.stderr.splitlines()) == 8
+    assert len(done.stderr.splitlines()) == 19
     assert [bool(site.fleet.figures(index).lines) for index in range(3)] == [False, True, False]
     assert site.fleet.figures(1).writes == []
 

@@ -1,7 +1,8 @@
 """Which machines answer an address, for the rehearsal's proofs: real kernels on a bridge, a real HTTPS server."""
 
+import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import TypeVar
 
 import pytest
@@ -39,6 +40,26 @@ def with_holders(ask: Callable[[], T], *macs: str) -> T:
 @pytest.mark.parametrize("macs", [(), (ONE,), (ONE, OTHER)], ids=["none", "one", "two"])
 def test_every_machine_that_answers_is_seen(macs: tuple[str, ...], vip: str) -> None:
     assert with_holders(lambda: answering_macs(vip, wait_s=0.5), *macs) == set(macs)
+
+
+@needs_root
+def test_each_question_goes_to_all_machines() -> None:
+    """The answer of a second holder to the first question may be lost."""
+
+    def ask() -> list[bytes]:
+        everything = socket.htons(0x0003)  # ETH_P_ALL of linux/if_ether.h
+        with socket.socket(socket.AF_PACKET, socket.SOCK_RAW, everything) as frames:
+            answering_macs(VIP, wait_s=1.5)
+            frames.setblocking(False)
+            seen = list[bytes]()
+            with suppress(BlockingIOError):
+                while True:
+                    seen.append(frames.recv(100))
+        return seen
+
+    question = bytes.fromhex("0806 0001 0800 06 04 0001")  # RFC 826: who has an IPv4 address, on Ethernet
+    asked = [frame for frame in with_holders(ask, ONE) if frame[12:22] == question]
+    assert {frame[:6] for frame in asked if frame[38:42] == socket.inet_aton(VIP)} == {b"\xff" * 6}
 
 
 @needs_root

@@ -63,6 +63,36 @@ def test_no_secret_of_the_real_stack_is_written(tmp_path: Path) -> None:
     assert text.count("password: twin-only") == 5
 
 
+OF_THE_SITE: dict[str, Any] = {
+    "pull_secret": '{"auths": {"quay.io": {"auth": "c2VjcmV0"}}}',
+    "notify_url": "https://chat.example.com/hook",
+    "bmc_credentials": {"master-0": {"username": "root", "password": "hunter2"}},
+    "bmc_ca": "a PEM",
+    "bmc_trust": {"master-0": {"ca": "a PEM"}},
+    "phase": "production",
+    "provisioner": {"manage": True},
+    "reinstall": {"worker-1": "00000000-0000-4000-8000-000000000025"},
+    "import_production": True,
+    "wait": "install",
+}
+"""Options that would keep the program from the machines of a lab, or weaken what a twin proves."""
+
+
+@pytest.mark.parametrize("name", OF_THE_SITE)
+def test_an_option_of_the_real_site_is_not_the_twins(tmp_path: Path, name: str) -> None:
+    assert name not in a_stack(tmp_path, **{name: OF_THE_SITE[name]}).options
+
+
+def test_the_images_and_the_pool_of_the_real_site_are_not_the_twins(tmp_path: Path) -> None:
+    bootstrap = {"base_volume": "site.qcow2", "base_sha256": "5" * 64, "pool": "site", "emulated": False}
+    release = f"quay.io/okd/release@sha256:{'5' * 64}"
+    media = {"address": "198.51.100.10", "base_iso": {"sha256": "5" * 64, "url": "https://images.example.com/a.iso"}}
+    twin = a_stack(tmp_path, bootstrap=bootstrap, images={"release": release}, media=media)
+    text = written(twin, tmp_path)
+    assert [word for word in ("5" * 64, "site.qcow2", "pool", "images.example.com") if word in text] == []
+    assert twin.options["bootstrap"]["emulated"] is True
+
+
 def test_encrypted_options_are_not_needed(tmp_path: Path) -> None:
     login = {"username": "root", "password": {"secure": "v1:opaque"}}
     twin = a_stack(tmp_path, bmc_credentials={"master-0": login}, bmc_ca={"secure": "v1:opaque"})

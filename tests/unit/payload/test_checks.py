@@ -173,6 +173,12 @@ FAULTS = [
         id="one-pointer-twice",
     ),
     pytest.param(
+        lambda f: f["worker"]["ignition"]["config"]["merge"].append({"source": "https://web.example.com/extra"}),
+        f"worker.ign: fetches https://api-int.{DOMAIN}:22623/config/worker, https://web.example.com/extra, but only ",
+        "each under its own name",
+        id="a-pointer-to-another-server-beside-it",
+    ),
+    pytest.param(
         lambda f: pointing(f, "worker", f"http://api-int.{DOMAIN}:22624/config/worker"),
         f"worker.ign: fetches http://api-int.{DOMAIN}:22624/config/worker, but only ", "each under its own name",
         id="pointer-in-the-clear",

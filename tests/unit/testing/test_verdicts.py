@@ -27,9 +27,9 @@ def test_each_fault_is_a_row_with_its_rule(tmp_path: Path) -> None:
     file = written(tmp_path / "a.yaml", wrong)
     assert [row[1:] for row in rows(file, Release(4, 22))] == [
         ("2", "baseDomain", "names.base_domain"),
+        ("2", "bootstrapInPlace", "pools.in_place"),
         ("2", "osImageStream", "by_release.gates_on"),
         ("2", "platform.baremetal.dnsRecordsType", "vips.dns_records"),
-        ("2", "bootstrapInPlace", "plan.refusals"),
     ]
 
 

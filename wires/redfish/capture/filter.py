@@ -40,6 +40,18 @@ class Rule(Enum):
     """A text that the operator wrote, which becomes a pseudonym."""
     MESSAGE = auto()
     """The name of a message in a registry."""
+    NUMBER = auto()
+    """A number that counts or measures."""
+    TERM = auto()
+    """A word of Redfish's with digits in it."""
+    MAC = auto()
+    """The MAC address of a card."""
+    WWN = auto()
+    """The worldwide name of a disk."""
+    PCI = auto()
+    """The place of a device, of which what follows the PCI bus is cut off: it may be a MAC address."""
+    TIME = auto()
+    """A time by the BMC's clock."""
 
 
 _NAMES = {
@@ -47,6 +59,9 @@ _NAMES = {
         *("@Message.ExtendedInfo", "@Redfish.Settings", "Actions", "Attributes", "Boot", "Dell", "DellAttributes"),
         *("License", "Links", "ManagedBy", "Managers", "Members", "Oem", "Parameters", "SecureBoot"),
         *("SettingsObject", "Systems", "VirtualMedia", "error"),
+        *("Drives", "Ethernet", "EthernetInterfaces", "HostInterface", "Identifiers", "MemorySummary"),
+        *("NetworkDeviceFunction", "NetworkDeviceFunctions", "NetworkInterfaces", "ProcessorSummary", "Processors"),
+        *("Storage", "Volumes"),
     ),
     Rule.LINK: ("@odata.id", "@Redfish.ActionInfo"),
     Rule.TARGET: ("target",),
@@ -58,8 +73,18 @@ _NAMES = {
         *("BootSourceOverrideTarget@Redfish.AllowableValues", "ResetType@Redfish.AllowableValues", "AllowableValues"),
         *("BootSourceOverrideMode@Redfish.AllowableValues", "SecureBootCurrentBoot", "SecureBootMode"),
         *("ConnectedVia", "MediaTypes", "PowerState", "SystemType", FIRST_BOOT, BOOT_ONCE),
+        *("BootMode", "DurableNameFormat", "LinkStatus", "MediaType", "ProcessorType", "Protocol", "VolumeType"),
     ),
-    Rule.TEXT: ("LicenseString", "Manufacturer", "Model", "Product", "Vendor"),
+    Rule.NUMBER: (
+        *("CapacityBytes", "CoreCount", "Count", "LogicalProcessorCount", "RotationSpeedRPM", "SpeedMbps"),
+        *("TotalCores", "TotalSystemMemoryGiB", "TotalThreads"),
+    ),
+    Rule.TERM: ("InstructionSet", "RAIDType"),
+    Rule.MAC: ("MACAddress", "PermanentMACAddress"),
+    Rule.WWN: ("DurableName",),
+    Rule.PCI: ("UefiDevicePath",),
+    Rule.TIME: ("DateTime",),
+    Rule.TEXT: ("DisplayName", "LicenseString", "Manufacturer", "Model", "Product", "Vendor", "Version"),
     Rule.VERSION: ("BiosVersion", "FirmwareVersion"),
     Rule.PLAIN: ("Inserted", "SecureBootEnable"),
     Rule.OPERATOR_TEXT: ("Name",),

@@ -9,7 +9,13 @@ from wires.bmc.identity import is_shared
 from wires.redfish.capture.filter import Rule, filter_document
 
 UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}", re.I)
-FORMS = {"uuid": "00000000-0000-4000-8000-{:012d}", "serial": "SERIAL{:04d}", "": "masked-{}"}
+FORMS = {
+    "uuid": "00000000-0000-4000-8000-{:012d}",
+    "serial": "SERIAL{:04d}",
+    "mac": "02:00:00:00:00:{:02x}",
+    "wwn": "500000000000{:04x}",
+    "": "masked-{}",
+}
 """The pseudonym of each kind of value, with its number."""
 IDENTIFYING_KEYS = secret_keys(
     *("address", "asset", "community", "credential", "fqdn", "guid", "host", "key", "mail", "mac", "phone", "serial"),
@@ -32,10 +38,11 @@ FORBIDDEN = (
 IPV4 = re.compile(r"(?<!\d)\d++(?:\.\d++){3}")
 """Also the form of an iDRAC's version."""
 PATH_WORD = re.compile(
-    "action|actions|ami|attributes|baseboard|bios|bluefield|bmc|boot|cd|cimc|computer|config|control|controller|dell|dgx"
-    "|disc|disk|dpu|drac|dvd|eject|embedded|enable|ext|fd|floppy|hd|hdd|hgx|hpe|i|idrac|ilo|info|insert|lenovo|lifecycle"
-    "|manager|managers|media|nvidia|oem|pending|r|rdoc|redfish|remote|removable|reset|sd|secure|self|service|settings"
-    "|slot|stick|supermicro|system|systems|usb|v|virtual|vm|vmm|xcc|[0-9]{1,2}",
+    "action|actions|adapters|ami|attributes|baseboard|bios|bluefield|bmc|boot|cd|chassis|cimc|computer|config|control"
+    "|controller|cpu|dell|device|dgx|disc|disk|dpu|drac|drives|dvd|eject|embedded|enable|ethernet|ext|fd|floppy|functions"
+    "|gpu|hd|hdd|hgx|hpe|i|idrac|ilo|info|insert|interfaces|lenovo|lifecycle|manager|managers|media|network|nic|nvidia"
+    "|oem|pending|processors|r|rdoc|redfish|remote|removable|reset|sd|secure|self|service|settings|slot|socket|stick"
+    "|storage|supermicro|system|systems|usb|v|virtual|vm|vmm|volume|volumes|xcc|[0-9]{1,2}",
     re.I,
 )
 """The words of a part of a path that is kept: Redfish's, the vendors', and short numbers.
@@ -44,6 +51,9 @@ There are BMCs whose paths have a machine's serial number, or the name that its 
 """
 MOST_NUMBERS = 2
 WORDS_IN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d._-]")
+TERM = re.compile(r"RAID\d{1,2}(?:TP)?|None|x86(?:-64)?|ARM-A(?:32|64)|[A-Za-z]{1,20}")
+PCI = re.compile(r"PciRoot\(0x[0-9A-F]{1,4}\)(?:/Pci\(0x[0-9A-F]{1,2},0x[0-9A-F]{1,2}\))*", re.I)
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)?")
 WORD = re.compile("[A-Za-z]{1,40}(?:-[A-Za-z]{1,10})?")
 MESSAGE = re.compile(r"(?:[A-Za-z]{1,30}(?:\.\d{1,3}){1,3}\.)?[A-Za-z]{1,60}\d{0,4}")
 SCHEME = re.compile("(?:https?|nfs|cifs|smb|t?ftp|file):", re.I)
@@ -77,6 +87,11 @@ class Pseudonyms:
             Rule.TEXT: lambda text: IPV4.sub(self._pseudonym_of, self._text(text)),
             Rule.VERSION: self._text,
             Rule.WORD: lambda text: text if WORD.fullmatch(text) else self._pseudonym(text),
+            Rule.TERM: lambda text: text if TERM.fullmatch(text) else self._pseudonym(text),
+            Rule.MAC: lambda text: self._pseudonym(text, "mac"),
+            Rule.WWN: lambda text: self._pseudonym(text, "wwn"),
+            Rule.PCI: lambda text: place.group() if (place := PCI.match(text)) else self._pseudonym(text),
+            Rule.TIME: lambda text: text if TIME.fullmatch(text) else self._pseudonym(text),
             Rule.MESSAGE: lambda text: self._text(text) if MESSAGE.fullmatch(text) else self._pseudonym(text),
         }
 
@@ -89,7 +104,7 @@ class Pseudonyms:
         return "/".join(map(self._part, path.split("/")))
 
     def _leaf(self, rule: Rule, value: Any) -> Any:
-        if rule is Rule.PLAIN and isinstance(value, bool):
+        if isinstance(value, bool if rule is Rule.PLAIN else int | float if rule is Rule.NUMBER else ()):
             return value
         return self._rules.get(rule, self._pseudonym)(str(value))
 

@@ -71,7 +71,7 @@ class BmcConnector(Connector):  # type: ignore[misc]
             response_callback=make_readable,
         )
         basic = b64encode(f"{access.username}:{password.get_secret_value()}".encode()).decode()
-        login = Login.of(url.base, access.username, password)
+        login = Login.of(url.base, access.username, password, in_session=access.session)
         self.adapter = BmcAdapter(access, login, limits, TrafficMask(password, SecretStr(basic)))
         self._login: Callable[[], dict[str, str]] | None = None
         if access.session:
@@ -284,6 +284,8 @@ class BmcAdapter(HTTPAdapter):
         return self.allowed_s
 
     def _exchange(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+        if request.method == "GET" and self.sent >= self._limits.reads:
+            raise OutOfReadsError(self.sent)
         self.sent += 1
         self.only_read, self.retry_after_s = request.method == "GET", 0.0
         if not self.keep_alive:
@@ -384,6 +386,13 @@ class AnswerTooLongError(RequestException):
 
     def __init__(self, limit: int) -> None:
         super().__init__(f"its answer is longer than {limit // 1024:,} KiB")
+
+
+class OutOfReadsError(RequestException):
+    """The BMC has had all the requests that it gets, so this one was not sent."""
+
+    def __init__(self, sent: int) -> None:
+        super().__init__(f"{sent} requests were sent, and one BMC gets no more")
 
 
 class OutOfTimeError(RequestException):

@@ -25,8 +25,11 @@ class Login:
     username: str
     digest: str
     """SHA-256 of the password."""
+    in_session: bool
+    """Whether it opens a session: a BMC that refuses Basic has not looked at the password."""
 
     @classmethod
-    def of(cls, endpoint: str, username: str, password: SecretStr) -> Self:
+    def of(cls, endpoint: str, username: str, password: SecretStr, *, in_session: bool) -> Self:
         """Return the login with a password."""
-        return cls(endpoint, username, hashlib.sha256(password.get_secret_value().encode()).hexdigest())
+        digest = hashlib.sha256(password.get_secret_value().encode()).hexdigest()
+        return cls(endpoint, username, digest, in_session)

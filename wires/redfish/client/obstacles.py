@@ -10,7 +10,7 @@ from requests import exceptions as requests_errors
 from urllib3.exceptions import SSLError as TlsError
 
 from wires.bmc.access import Limits
-from wires.redfish.client.connector import AnswerTooLongError, OutOfTimeError, RedirectedError
+from wires.redfish.client.connector import AnswerTooLongError, OutOfReadsError, OutOfTimeError, RedirectedError
 
 UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
 # X509_V_ERR_* of OpenSSL's x509_vfy.h; Python's ssl has no names
@@ -68,6 +68,8 @@ def obstacle(chain: Sequence[BaseException]) -> Obstacle | None:
         return Obstacle(f"its certificate is not trusted ({reason})", fix, passes=False)
     if isinstance(outermost, AnswerTooLongError):
         return Obstacle(str(outermost), TOO_LONG_FIX, passes=False)
+    if isinstance(outermost, OutOfReadsError):
+        return Obstacle(str(outermost), "", passes=False)
     if isinstance(outermost, RedirectedError):
         return Obstacle(str(outermost), _fix_of_redirect(outermost.server))
     return _without_common_tls(chain)

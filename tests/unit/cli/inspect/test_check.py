@@ -14,11 +14,12 @@ from testing.command_line import run
 from testing.install_configs import bare, host
 
 GOOD = "stacks/rehearsal/install-config.yaml"
-OURS = "valid, but not installable: "
 BARE = "platform.baremetal"
-IN_PLACE = (
-    f"bootstrapInPlace: {OURS}its node would be its own bootstrap, and this program starts a bootstrap VM. "
-    "Fix: remove it"
+OURS = "valid, but not installable: "
+FAR_GATEWAY = (
+    f"{BARE}.bootstrapExternalStaticGateway: {OURS}192.168.112.1 is outside 192.168.111.0/24, the network of "
+    "bootstrapExternalStaticIP 192.168.111.29. Fix: write the router of that network, or its whole prefix in "
+    "machineNetwork"
 )
 
 
@@ -30,8 +31,9 @@ def written(path: Path, *changes: Callable[[dict[str, Any]], object]) -> Path:
     return path
 
 
-def in_place(config: dict[str, Any]) -> None:
-    config["bootstrapInPlace"] = {"installationDisk": "/dev/vda"}
+def far_gateway(config: dict[str, Any]) -> None:
+    values = {"IP": "192.168.111.29", "Gateway": "192.168.112.1", "DNS": "192.168.111.1"}
+    bare(config).update({f"bootstrapExternalStatic{key}": value for key, value in values.items()})
 
 
 def invalid(config: dict[str, Any]) -> None:
@@ -39,9 +41,9 @@ def invalid(config: dict[str, Any]) -> None:
 
 
 def test_a_valid_file_that_cannot_be_installed_says_so_and_gives_three(tmp_path: Path) -> None:
-    file = written(tmp_path / "a.yaml", in_place)
+    file = written(tmp_path / "a.yaml", far_gateway)
     done = run("check", file)
-    assert (done.returncode, done.stdout, done.stderr) == (3, f"{file}: {IN_PLACE}\n", "")
+    assert (done.returncode, done.stdout, done.stderr) == (3, f"{file}: {FAR_GATEWAY}\n", "")
 
 
 def test_what_only_this_program_refuses_is_valid_and_gives_three(tmp_path: Path) -> None:
@@ -53,11 +55,11 @@ def test_what_only_this_program_refuses_is_valid_and_gives_three(tmp_path: Path)
 
 
 def test_an_invalid_file_gets_both_verdicts_and_two(tmp_path: Path) -> None:
-    file = written(tmp_path / "a.yaml", in_place, invalid)
+    file = written(tmp_path / "a.yaml", far_gateway, invalid)
     done = run("check", file)
     ours, theirs = done.stdout.splitlines()[1], done.stdout.splitlines()[0]
     assert theirs.startswith(f"{file}: baseDomain: missing. Fix: ")
-    assert (done.returncode, ours) == (2, f"{file}: {IN_PLACE}")
+    assert (done.returncode, ours) == (2, f"{file}: {FAR_GATEWAY}")
 
 
 def test_an_address_of_two_uses_is_valid_but_not_installable(tmp_path: Path) -> None:
@@ -174,24 +176,24 @@ def test_check_works_without_nmstatectl(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["check", "clashes"])
 def test_an_invalid_file_outweighs_one_that_cannot_be_installed(tmp_path: Path, command: str) -> None:
-    valid, wrong = written(tmp_path / "a.yaml", in_place), written(tmp_path / "b.yaml", invalid)
+    valid, wrong = written(tmp_path / "a.yaml", far_gateway), written(tmp_path / "b.yaml", invalid)
     assert [run(command, *files).returncode for files in ((valid, wrong), (wrong, valid))] == [2, 2]
 
 
 def test_one_file_that_cannot_be_installed_outweighs_good_ones(tmp_path: Path) -> None:
-    valid = written(tmp_path / "a.yaml", in_place)
+    valid = written(tmp_path / "a.yaml", far_gateway)
     assert [run("check", *files).returncode for files in ((valid, GOOD), (GOOD, valid))] == [3, 3]
 
 
 def test_clashes_gives_the_codes_of_check_and_two_for_a_clash(tmp_path: Path) -> None:
-    valid = written(tmp_path / "a.yaml", in_place)
+    valid = written(tmp_path / "a.yaml", far_gateway)
     assert run("clashes", valid).returncode == 3
     assert run("clashes", valid, valid).returncode == 2
 
 
 def test_all_that_this_release_cannot_install_comes_in_one_run(tmp_path: Path) -> None:
     def change(config: dict[str, Any]) -> None:
-        in_place(config)
+        far_gateway(config)
         bare(config).update(provisioningNetwork="Managed", provisioningDHCPRange="172.22.0.10,172.22.0.11")
         host(config, 1)["bmc"].update(address="ilo5://192.0.2.1")
         config["controlPlane"].update(architecture="s390x")
@@ -200,10 +202,10 @@ def test_all_that_this_release_cannot_install_comes_in_one_run(tmp_path: Path) -
     done = run("check", written(tmp_path / "a.yaml", change))
     assert done.returncode == 3
     assert re.findall(rf"a\.yaml: ([^:]+): {OURS}", done.stdout) == [
+        f"{BARE}.bootstrapExternalStaticGateway",
         f"{BARE}.provisioningDHCPRange",
         "controlPlane.architecture",
         "compute[0].architecture",
-        "bootstrapInPlace",
         f"{BARE}.hosts[1].bmc.address",
     ]
 

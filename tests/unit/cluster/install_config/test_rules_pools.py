@@ -87,7 +87,7 @@ ETCD = {"type": "etcd", "etcd": {"platformDiskID": "etcd"}}
         pytest.param(pool("controlPlane", fencing={}), id="fencing-empty"),
         pytest.param(address("idrac-redfish://172.22.0.9/v1"), id="fencing-port-of-a-vendor"),
         pytest.param(address("any://172.22.0.9:8443/redfish"), id="fencing-port-given"),
-        pytest.param(lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/sda"}), id="bootstrap-in-place"),
+        pytest.param(pool("controlPlane", replicas=1), id="single-node"),
     ],
 )
 def test_a_valid_setting_is_accepted(change: Change) -> None:
@@ -238,9 +238,9 @@ def test_a_valid_setting_is_accepted(change: Change) -> None:
             id="disksetup-user-defined",
         ),
         pytest.param(
-            pool("controlPlane", replicas=1),
-            ("controlPlane.replicas: 1 is too few on platform baremetal. Fix: write 3",),
-            id="single-node",
+            lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/sda"}),
+            ("bootstrapInPlace: a node on platform baremetal cannot be its own bootstrap. Fix: remove it",),
+            id="bootstrap-in-place",
         ),
         pytest.param(
             fenced(credential(0), credential(1, hostName="okd-master-0")),

@@ -209,6 +209,12 @@ def by_bgp(**keys: Any) -> Change:
             {"capabilities.baselineCapabilitySet": Fault},
             id="v4.18-in-4.17",
         ),
+        pytest.param(
+            lambda c: c["controlPlane"].update(diskSetup=[{"type": "swap", "swap": {"platformDiskID": "s"}}]),
+            None,
+            {"controlPlane.diskSetup": Stricter},
+            id="swap",
+        ),
         pytest.param(by_bgp(), None, {f"{BARE}.bgpVIPConfig": Fault}, id="bgp-without-its-gate"),
         pytest.param(by_bgp(featureSet="DevPreviewNoUpgrade"), None, {}, id="bgp-by-its-gate"),
         pytest.param(

@@ -48,6 +48,15 @@ SERVED = "boots over the network by the control plane, which on platform baremet
 VIRTUAL_CD = "Fix: use redfish-virtualmedia, or `platform: none`"
 EXCLUDED = [
     pytest.param(
+        lambda c: c["controlPlane"].update(replicas=1),
+        {},
+        [
+            "FILE: controlPlane.replicas: 1, and `create manifests` refuses a single node on platform baremetal. "
+            "Fix: write 3, or `platform: none`"
+        ],
+        id="single-node",
+    ),
+    pytest.param(
         clusters.dual_stack,
         WITH_BOTH,
         [

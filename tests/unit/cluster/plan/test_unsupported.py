@@ -88,7 +88,8 @@ def an_arbiter(config: dict[str, Any]) -> None:
         pytest.param(
             provisioning("Managed", loadBalancer={"type": "UserManaged"}),
             [
-                f"{BARE}.provisioningNetwork: Managed with loadBalancer UserManaged: not supported yet. "
+                f"{BARE}.provisioningNetwork: Managed with UserManaged: not supported yet, no machine would hold "
+                "clusterProvisioningIP. "
                 "Fix: write Unmanaged or Disabled"
             ],
             id="managed-behind-a-balancer-of-the-site",
@@ -202,14 +203,6 @@ def an_arbiter(config: dict[str, Any]) -> None:
                 f"{BARE}.hosts[0].role: arbiter: this program does not install one. Fix: write master or worker",
             ],
             id="arbiter",
-        ),
-        pytest.param(
-            lambda c: c.update(bootstrapInPlace={"installationDisk": "/dev/vda"}),
-            [
-                "bootstrapInPlace: its node would be its own bootstrap, and this program starts a bootstrap VM. "
-                "Fix: remove it"
-            ],
-            id="in-place",
         ),
     ],
 )

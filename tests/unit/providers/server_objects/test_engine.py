@@ -10,7 +10,8 @@ import pytest
 from base.errors import ConfigError, IncompleteError
 from cluster.plan import ClusterPlan
 from providers.server_objects.engine import ServerObjectsEngine
-from providers.server_objects.model import ServerObjectsSpec
+from providers.server_objects.model import ServerObjectsOuts, ServerObjectsSpec
+from providers.server_objects.writes import planned
 from testing import clusters, plans
 from testing.fakes.clock import FakeClock
 from testing.fakes.metal3 import Metal3, Object
@@ -277,6 +278,22 @@ def test_a_server_that_leaves_is_not_switched_off_by_metal3(linked: Rig) -> None
     names = ("Machine/okd-worker-1", "BareMetalHost/okd-worker-1")
     linked.spec = SPEC.changed(objects={name: own for name, own in SPEC.objects.items() if name not in names})
     assert "BareMetalHost/okd-worker-1: it has a `bmc`" in linked.refused(*names)
+
+
+def test_what_is_written_is_in_the_write_plan() -> None:
+    """An approved update stops before any other write (ADR 58)."""
+    rig = Rig()
+    for change in (lambda _: None, paused_host, unclaimed, paused_provisioning):
+        change(rig)
+        rig.ensure()
+    assert len(rig.store.writes) == len(SPEC.objects) + 2
+    assert rig.store.writes <= {str(write) for write in planned(None, ServerObjectsOuts(), SPEC)}
+    names = ("Machine/okd-worker-1", "BareMetalHost/okd-worker-1")
+    rig.spec = SPEC.changed(objects={name: own for name, own in SPEC.objects.items() if name not in names})
+    rig.store.writes.clear()
+    rig.ensure(*names)
+    assert len(rig.store.writes) == len(names)
+    assert rig.store.writes <= {str(write) for write in planned(SPEC, ServerObjectsOuts(), rig.spec)}
 
 
 def test_a_refusal_of_the_api_ends_the_run_with_its_reason() -> None:

@@ -78,8 +78,15 @@ def test_a_refresh_without_an_answer_keeps_the_state_with_a_warning(
 ) -> None:
     engine.drifts = ConnectionRefusedError("no")
     assert refreshed(["before"]) == (["before"], ["before"])
-    line = "objects: the API cannot be asked through 192.168.111.5, so no object was compared: no\n"
-    assert capsys.readouterr().err == line
+    line = "objects: no object was compared, since the API at 192.168.111.5 was not asked: "
+    assert capsys.readouterr().err == f"{line}no\n"
+
+
+def test_a_refresh_without_the_kubeconfig_keeps_the_state_with_a_warning(
+    payload: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert refreshed(["before"]) == (["before"], ["before"])
+    assert "auth/kubeconfig: missing" in capsys.readouterr().err
 
 
 def test_it_cannot_ask_without_the_kubeconfig(payload: Path) -> None:

@@ -111,8 +111,13 @@ def test_what_is_read_is_told_and_nothing_is_written(it: OneBmc, session: bool) 
     tree = bmc.tree(told.append)
     bmc.close()
     assert told == [
-        *(SYSTEM, MANAGER, "/redfish/v1", "/redfish/v1/Systems", "/redfish/v1/Managers", f"{MANAGER}/VirtualMedia"),
-        *(f"{MANAGER}/VirtualMedia/Floppy", f"{MANAGER}/VirtualMedia/Cd"),
+        *(SYSTEM, MANAGER, "/redfish/v1", "/redfish/v1/Systems", "/redfish/v1/Managers"),
+        *(f"{SYSTEM}/{name}" for name in ("Processors", "EthernetInterfaces", "Storage")),
+        f"{MANAGER}/VirtualMedia",
+        *(f"{SYSTEM}/Processors/CPU.Socket.{number}" for number in (1, 2)),
+        *(f"{SYSTEM}/EthernetInterfaces/NIC{number}" for number in (1, 2)),
+        *(f"{SYSTEM}/Storage/1", f"{MANAGER}/VirtualMedia/Floppy", f"{MANAGER}/VirtualMedia/Cd"),
+        *(f"{SYSTEM}/Storage/1/{name}" for name in ("Drives/0", "Drives/1", "Volumes")),
     ]
     assert list(tree["resources"]) == told
     assert len(it.writes) == (2 if session else 0), "a login and its end"
@@ -228,7 +233,11 @@ def test_an_answer_that_is_no_document_is_captured_as_none(it: OneBmc) -> None:
 def test_a_link_to_another_server_is_not_followed(it: OneBmc) -> None:
     away = [{"@odata.id": f"{MANAGER}/VirtualMedia/Cd"}, {"@odata.id": "https://192.0.2.9/redfish/v1/x"}]
     it.says(f"GET {MANAGER}/VirtualMedia$", Members=away)
-    assert len(tree_of(it.fleet)["resources"]) == 7
+    tree = tree_of(it.fleet)
+    assert {f"{MANAGER}/VirtualMedia", f"{MANAGER}/VirtualMedia/Cd"} < tree["resources"].keys()
+    assert "192.0.2.9" not in json.dumps(tree)
+    assert f"{MANAGER}/VirtualMedia/Floppy" not in tree["resources"]
+    assert not any("GET /redfish/v1/x" in line for line in it.lines)
 
 
 @pytest.mark.parametrize("it", ["gb300"], indirect=True)

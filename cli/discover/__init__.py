@@ -1,0 +1,1 @@
+"""`okd-baremetal discover`: what each server is, before it is ever booted."""

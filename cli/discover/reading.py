@@ -1,0 +1,107 @@
+"""Reads the servers behind one address: the logins in their order, and each system of the BMC."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+
+from base.errors import BmcAuthError, BmcError
+from cli.discover.addresses import BmcTarget
+from cli.discover.logins import MOST_REFUSED, BmcLogin
+from cluster.inventory.model import DiscoveredServer, Unread
+from wires.bmc.access import BmcAccess
+from wires.redfish.inventory.discovery import DISCOVERY_LIMITS, MOST_READS, BmcDiscovery
+
+NO_LOGIN = "put its login first in a file of its own, and name this address alone"
+NO_TRUST = (
+    "name the PEM of the CA that signed it with --ca; or read once with --trust-any-certificate, on a network where "
+    "nobody stands between, and compare the fingerprints with those on the BMCs' own pages"
+)
+NO_ANSWER = "compare the address with the BMC's, and its network; then repeat the command"
+DISTRUST = "certificate is not trusted"
+BOARD = "a board within a server, as of GPUs or a DPU, and no server"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Reads BMCs with the same logins and the same trust.
+
+    Args:
+        ca: PEM of the CA of the BMCs' certificates; empty for those of this machine.
+        verify: Whether the certificates are verified.
+    """
+
+    logins: Sequence[BmcLogin]
+    ca: str
+    verify: bool
+
+    def read(self, target: BmcTarget) -> list[DiscoveredServer | Unread]:
+        """Return the servers behind an address, or why it was not read."""
+        try:
+            with closing(self._client(target.address, self.logins[0])) as unasked:
+                unasked.certificate()  # connects, without a login
+        except BmcError as error:
+            return [self._unread(target.address, error, silent=target.of_range)]
+        try:
+            return [*self._with_logins(target.address)]
+        except BmcError as error:
+            return [self._unread(target.address, error)]
+
+    def _with_logins(self, address: str) -> Iterator[DiscoveredServer | Unread]:
+        for number, login in enumerate(self.logins[:MOST_REFUSED], start=1):
+            for session in (False, True):
+                with closing(self._client(address, login, session=session)) as bmc:
+                    try:
+                        paths = bmc.systems()
+                    except BmcAuthError:
+                        if bmc.takes_only_sessions and not session:
+                            continue
+                        break
+                access = self._access(address, login, session=session)
+                for read in self._servers(access, login, paths, bmc.requests):
+                    yield read.changed(login=number) if isinstance(read, DiscoveredServer) else read
+                return
+        known, tried = len(self.logins), min(MOST_REFUSED, len(self.logins))
+        rest = f"; the other {known - tried} were not tried, because accounts lock" if known > tried else ""
+        yield Unread(address=address, why=f"the BMC refuses the first {tried} of {known} logins{rest}", fix=NO_LOGIN)
+
+    def _servers(
+        self, access: BmcAccess, login: BmcLogin, paths: list[str], used: int
+    ) -> Iterator[DiscoveredServer | Unread]:
+        """Yield the servers of a BMC, or the one that the address names. They share the requests that are left."""
+        url, several = access.url, len(paths) > 1
+        if url.system_id:
+            paths, several = [url.system_id], False
+        if not paths:
+            yield Unread(address=access.address, why="it has no systems", fix="leave it out: it is no server's BMC")
+        for left, path in zip(range(len(paths), 0, -1), paths, strict=True):
+            address = f"{url.scheme}://{url.base.partition('://')[2]}{path.rstrip('/')}"
+            limits = replace(DISCOVERY_LIMITS, reads=(MOST_READS - used) // left)
+            bmc = BmcDiscovery(access.changed(address=address), login.password, limits)
+            with closing(bmc):
+                try:
+                    server = bmc.server()
+                except BmcError as error:
+                    yield self._unread(address, error)
+                else:
+                    is_board = several and not bmc.is_server
+                    yield Unread(address=address, why=BOARD, silent=True) if is_board else server
+            used += bmc.requests
+
+    def _client(self, address: str, login: BmcLogin, *, session: bool = False) -> BmcDiscovery:
+        return BmcDiscovery(self._access(address, login, session=session), login.password)
+
+    def _access(self, address: str, login: BmcLogin, *, session: bool) -> BmcAccess:
+        return BmcAccess(
+            address=address,
+            username=login.username,
+            ca=self.ca,
+            verify=self.verify,
+            session=session,
+            login="--logins",
+        )
+
+    def _unread(self, address: str, error: BmcError, *, silent: bool = False) -> Unread:
+        """Return why an address was not read, with a fix that names options of this command."""
+        what = error.fault.what
+        fix = NO_TRUST if DISTRUST in what else NO_LOGIN if isinstance(error, BmcAuthError) else NO_ANSWER
+        return Unread(address=address, why=what, fix=fix, silent=silent)

@@ -1,0 +1,1 @@
+"""What servers are, as their BMCs tell: read by `okd-baremetal discover`, compared with what the files want."""

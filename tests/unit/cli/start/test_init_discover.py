@@ -1,0 +1,128 @@
+"""From a list of addresses to a stack: `discover --json`, then `init --discover`, as the how-to page has them."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from subprocess import CompletedProcess
+from typing import Any
+
+import pytest
+import yaml
+
+from testing import plans
+from testing.command_line import run
+from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of
+from testing.fakes.fleet.hardware import disk_serial_of, mac_of
+from testing.fakes.site import FakeSite
+
+CONFIG, STACK = "stacks/prod/install-config.yaml", "stacks/Pulumi.prod.yaml"
+
+
+class Desk:
+    """A folder with an install-config without hosts, and what `discover` printed of a fleet."""
+
+    def __init__(self, folder: Path, fleet: Fleet) -> None:
+        self.folder, self.fleet = folder, fleet
+        config = plans.install_config()
+        del config["platform"]["baremetal"]["hosts"]
+        (folder / "mine.yaml").write_text(f"# mine\n{plans.written(config)}")
+        (folder / "ca.pem").write_text(fleet.ca)
+        logins = folder / "logins.yaml"
+        logins.write_text(f"- username: {fleet.options.username}\n  password: {fleet.options.password}\n")
+        logins.chmod(0o600)
+
+    def discover(self, change: dict[str, Any] | None = None) -> None:
+        hosts = [self.fleet.base(host) for host in range(self.fleet.options.hosts)]
+        done = run("discover", "--logins", "logins.yaml", "--ca", "ca.pem", "--json", *hosts, folder=self.folder)
+        assert done.returncode == 0, done.stderr
+        inventory = json.loads(done.stdout)
+        inventory["servers"][0] |= change or {}
+        (self.folder / "servers.json").write_text(json.dumps(inventory))
+
+    def init(self, *words: str) -> CompletedProcess[str]:
+        arguments = ("init", "prod", "--install-config", "mine.yaml", "--discover", "servers.json", *words)
+        return run(*arguments, folder=self.folder, PATH="/nonexistent")
+
+    def hosts(self) -> list[dict[str, Any]]:
+        config = yaml.safe_load((self.folder / CONFIG).read_text())
+        hosts: list[dict[str, Any]] = config["platform"]["baremetal"]["hosts"]
+        return hosts
+
+
+@pytest.fixture
+def desk(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[Desk]:
+    monkeypatch.setattr("cli.start.init.LocalSite", FakeSite)
+    vendors = getattr(request, "param", ("generic",))
+    with running(Options(hosts=5, vendors=vendors)) as fleet:
+        yield Desk(tmp_path, fleet)
+
+
+def test_hosts_and_consents_are_what_the_bmcs_told(desk: Desk) -> None:
+    desk.discover()
+    done = desk.init()
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert [(it["name"], it["role"], it["bootMACAddress"], it["rootDeviceHints"]) for it in desk.hosts()] == [
+        (f"okd-{role}-{number}", role, mac_of(host, 0), {"serialNumber": disk_serial_of(host, 0)})
+        for host, (role, number) in enumerate(
+            [("master", 0), ("master", 1), ("master", 2), ("worker", 0), ("worker", 1)]
+        )
+    ]
+    addresses = [desk.fleet.address(host).replace("+https", "") for host in range(5)]
+    assert [it["bmc"] for it in desk.hosts()] == [{"address": address} for address in addresses]
+    options = yaml.safe_load((desk.folder / STACK).read_text())["config"]
+    assert options["okd-baremetal:consent"] == {it["name"]: uuid_of(host) for host, it in enumerate(desk.hosts())}
+    assert "bmc_credentials.okd-master-0.password" in done.stdout
+    text = (desk.folder / CONFIG).read_text()
+    assert "Control plane: the first 3 of the 5 servers that are most alike" in text
+    assert text.startswith("# mine\n")
+    assert desk.fleet.options.password not in text + done.stdout
+
+
+@pytest.mark.parametrize("desk", [("generic_http", "dell", "lenovo", "dell", "dell")], indirect=True)
+def test_the_servers_that_are_most_alike_are_the_control_plane(desk: Desk) -> None:
+    desk.discover()
+    assert desk.init().returncode == 0
+    kinds = [it["bmc"]["address"].partition(":")[0] for it in desk.hosts()]
+    assert kinds == [*["idrac-virtualmedia"] * 3, *["redfish-virtualmedia"] * 2]
+
+
+def test_the_same_again_changes_nothing(desk: Desk) -> None:
+    desk.discover()
+    desk.init()
+    again = desk.init()
+    assert again.returncode == 0
+    assert f"{CONFIG}: unchanged" in again.stdout
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"cards": []}, "boot MAC: the BMC tells no MAC address"),
+        ({"disks": []}, "root disk: the BMC tells no disk"),
+        ({"ways": []}, "no type of bmc.address by which it can be booted"),
+        ({"power": 5}, "servers.0.power"),
+        ({"colour": "red"}, "servers.0.colour"),
+    ],
+)
+def test_what_an_entry_lacks_is_one_line_and_nothing_is_written(desk: Desk, change: Any, what: str) -> None:
+    desk.discover(change)
+    done = desk.init()
+    assert done.returncode == 2
+    assert what in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (desk.folder / "stacks").exists()
+
+
+def test_too_few_servers_are_refused(desk: Desk) -> None:
+    desk.discover()
+    inventory = json.loads((desk.folder / "servers.json").read_text())
+    (desk.folder / "servers.json").write_text(json.dumps({**inventory, "servers": inventory["servers"][:4]}))
+    done = desk.init()
+    assert (done.returncode, "4 servers, and the replicas want 5" in done.stderr) == (2, True)
+
+
+def test_hosts_that_are_written_are_not_overwritten(desk: Desk) -> None:
+    desk.discover()
+    (desk.folder / "mine.yaml").write_text(plans.written(plans.install_config()))
+    done = desk.init()
+    assert (done.returncode, "platform.baremetal.hosts: written already" in done.stderr) == (2, True)

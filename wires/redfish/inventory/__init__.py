@@ -1,0 +1,1 @@
+"""Reads what a server is: CPUs, memory, cards and disks. Changes nothing."""
