@@ -34,6 +34,7 @@ RESERVED = defaultdict[str, IPv4Address](map(IPv4Address("192.168.111.21").__add
 """By MAC, an address of its own."""
 SEVERAL_MEMBERS = (
     "`controlPlane.replicas`",
+    "`controlPlane.replicas: 1`",
     "`platform.baremetal.hosts[].role: worker`",
     "`platform.baremetal.hosts[].role`, none",
 )
