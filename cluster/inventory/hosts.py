@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from base.errors import ConfigError, Fault
 from base.yaml_text import line_of, yaml_of
@@ -55,12 +56,10 @@ def proposed(config: InstallConfig, inventory: Inventory, where: str) -> tuple[l
     count = sum(wanted.values())
     if len(inventory.servers) < count:
         what = f"{len(inventory.servers)} servers, and the replicas want {count}"
-        raise ConfigError(
-            Fault(where, what, "discover more BMCs, or correct controlPlane.replicas and compute.replicas")
-        )
+        raise ConfigError(Fault(where, what, "discover more BMCs, or correct the replicas of the pools"))
     masters, rule = _masters(inventory.servers, wanted[Role.CONTROL_PLANE])
-    others = [server for server in inventory.servers if server not in masters]
-    sets = ((Role.CONTROL_PLANE, masters), (Role.COMPUTE, others[: wanted[Role.COMPUTE]]))
+    others = (server for server in inventory.servers if server not in masters)
+    sets = ((role, masters if role is Role.CONTROL_PLANE else islice(others, wanted[role])) for role in Role)
     hosts = [
         ProposedHost(f"{config.metadata.name}-{role.pool}-{index}", role, server)
         for role, servers in sets
@@ -107,7 +106,7 @@ def with_hosts(text: str, hosts: Sequence[ProposedHost], rule: str, inventory: I
 
 def _section(hosts: Sequence[ProposedHost], rule: str, inventory: Inventory) -> Iterator[str]:
     yield f"# Proposed from the BMCs' answers of {inventory.dated:%Y-%m-%d %H:%M} UTC: compare it with the servers."
-    yield f"# Control plane: {rule}; compute: the next ones. Left out: {len(inventory.servers) - len(hosts)}."
+    yield f"# Control plane: {rule}; other roles: the next ones. Left out: {len(inventory.servers) - len(hosts)}."
     yield f"# bootMACAddress: {CARD_RULE}."
     yield f"# rootDeviceHints: {DISK_RULE}."
     yield "hosts:"

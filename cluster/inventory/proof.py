@@ -8,8 +8,10 @@ from cluster.plan.model import Intent, Server
 from cluster.values.disk_hints import Hints, as_compared, in_words
 from cluster.values.role import Role
 
-LEAST: Mapping[Role, tuple[int, int]] = {Role.CONTROL_PLANE: (4, 16), Role.COMPUTE: (2, 8)}
-"""Threads and GB of memory of each role (openshift-docs, modules/installation-minimum-resource-requirements.adoc)."""
+LEAST: Mapping[Role, tuple[int, int]] = {Role.CONTROL_PLANE: (4, 16), Role.ARBITER: (2, 8), Role.COMPUTE: (2, 8)}
+"""Threads and GB of memory of each role (openshift-docs, modules/installation-minimum-resource-requirements.adoc; an
+arbiter's: docs/adr/0064).
+"""
 MIB_OF_GB = 10**9 / 2**20
 AGAIN = "correct it, or repeat `discover` and `init --discover` if the servers have changed since"
 HINTS: Mapping[str, Callable[[Disk, str], bool | None]] = {

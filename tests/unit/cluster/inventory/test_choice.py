@@ -8,7 +8,7 @@ from cluster.install_config import read
 from cluster.inventory.choice import boot_card, names_of, root_disk
 from cluster.inventory.hosts import bmc_address, proposed
 from cluster.inventory.model import GIB, Card, DiscoveredServer, Disk, Inventory, Link
-from testing import plans
+from testing import clusters, plans
 
 SMALL, NVME = Disk(name="sd", size_bytes=60 * GIB, serial="A"), Disk(name="n0", size_bytes=900 * GIB, serial="B")
 HDD = Disk(name="h0", size_bytes=400 * GIB, serial="C", media="HDD")
@@ -105,3 +105,20 @@ def test_a_control_plane_of_unlike_servers_is_said_to_be_one() -> None:
     assert [(host.name, host.server.bmc) for host in hosts][:3] == [
         (f"okd-master-{number}", names[number]) for number in range(3)
     ]
+
+
+def test_an_arbiter_is_a_server_beside_the_control_plane_and_compute() -> None:
+    written = plans.install_config()
+    clusters.arbiter(written)
+    servers = tuple(server(NVME, card("1", "up"), bmc=f"https://10.0.0.{number}/x") for number in range(1, 6))
+    inventory = Inventory(dated=datetime.now(UTC), servers=servers)
+    hosts, _ = proposed(read(plans.written(written)).config, inventory, "file")
+    assert [host.name for host in hosts] == [
+        "okd-master-0",
+        "okd-master-1",
+        "okd-arbiter-0",
+        "okd-worker-0",
+        "okd-worker-1",
+    ]
+    assert hosts[2].entry["role"] == "arbiter"
+    assert [host.server for host in hosts] == [*servers]

@@ -7,8 +7,9 @@ import pytest
 
 from cluster.install_config.platform import RootDeviceHints
 from cluster.inventory.model import GIB, Card, Cpu, DiscoveredServer, Disk, Inventory
-from cluster.inventory.proof import HINTS, contradictions
+from cluster.inventory.proof import HINTS, LEAST, contradictions
 from cluster.plan.model import Intent
+from cluster.values.role import Role
 from testing import plans
 
 ONE = Disk(name="nvme0", size_bytes=894 * GIB, serial="S5G1", media="SSD", model="MZQL2")
@@ -68,6 +69,10 @@ def test_a_boot_mac_that_no_card_has_is_named() -> None:
 def test_a_server_too_small_for_its_role_is_named(more: dict[str, Any], what: str) -> None:
     (line,) = found(planned(serialNumber="S5G1"), **more)
     assert what in line
+
+
+def test_each_role_has_a_least_size() -> None:
+    assert LEAST.keys() == set(Role)
 
 
 def test_what_is_unknown_contradicts_nothing() -> None:
