@@ -11,6 +11,8 @@ from cluster.values.balancer import Balancer
 from cluster.values.vrrp import Policy
 
 OKD_CHECK = f"{BIN}/okd-check.sh"
+OWN_API_GONE_S = 15
+"""keepalived notices an API that ends in 4 s, 10 s if the API is silent, and a node takes the VIP 4 s later."""
 OWN_API_GONE = (
     "No weight: no node lists this machine, so it does not hear that one took the VIP, and must give it up."
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from assets import contract
+from assets.keepalived import OWN_API_GONE_S
 from assets.render import render_bootstrap, render_role
 from cluster.plan import ClusterPlan, Role
 from cluster.values.vrrp import API, GIVES_UP
@@ -73,7 +74,7 @@ def test_the_check_of_the_own_api_passes_only_while_the_api_is_ready(scripts: Pa
 
 @pytest.mark.parametrize(
     ("ago_s", "status"),
-    [(None, 0), (0, 0), (contract.OWN_API_GONE_S - 2, 0), (contract.OWN_API_GONE_S + 2, 1)],
+    [(None, 0), (0, 0), (OWN_API_GONE_S - 2, 0), (OWN_API_GONE_S + 2, 1)],
     ids=["never-ready", "ready", "ready-lately", "gone"],
 )
 def test_the_own_api_is_gone_some_seconds_after_it_was_ready(scripts: Path, ago_s: int | None, status: int) -> None:
