@@ -12,9 +12,7 @@ SITE = site("release")
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
-def test_a_history_has_the_kinds_the_order_and_the_protection_of_the_graph(
-    phase: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_history_has_the_resources_and_the_order_of_the_graph(phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(ROOT)
     graph, simulated = run(phase=phase, destroyable=False), {each.name: each for each in program(SITE, Wanted(phase))}
     names = {_in_the_graph(name): name for name in simulated}
