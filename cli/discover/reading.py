@@ -3,12 +3,15 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from base.errors import BmcAuthError, BmcError
+from base.errors import BmcAuthError, BmcError, ConfigError, Fault
 from cli.discover.addresses import BmcTarget
 from cli.discover.logins import MOST_REFUSED, BmcLogin
+from cluster.files import read_text
 from cluster.inventory.model import DiscoveredServer, Unread
 from wires.bmc.access import BmcAccess
+from wires.redfish.client.tls import tls_context
 from wires.redfish.inventory.discovery import DISCOVERY_LIMITS, MOST_READS, BmcDiscovery
 
 NO_LOGIN = "put its login first in a file of its own, and name this address alone"
@@ -19,6 +22,21 @@ NO_TRUST = (
 NO_ANSWER = "compare the address with the BMC's, and its network; then repeat the command"
 DISTRUST = "certificate is not trusted"
 BOARD = "a board within a server, as of GPUs or a DPU, and no server"
+
+
+def read_ca(file: Path) -> str:
+    """Return the PEM of a CA.
+
+    Raises:
+        ConfigError: The file cannot be read, or has no certificate.
+    """
+    try:
+        ca = read_text(file)
+        tls_context(ca, verify=True)
+    except ConfigError as error:
+        fix = "name the PEM file of the CA that signed the BMCs' certificates"
+        raise ConfigError(Fault(str(file), error.fault.what, fix)) from None
+    return ca
 
 
 @dataclass(frozen=True)
