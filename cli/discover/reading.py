@@ -10,6 +10,7 @@ from cli.discover.addresses import BmcTarget
 from cli.discover.logins import MOST_REFUSED, BmcLogin
 from cluster.files import read_text
 from cluster.inventory.model import DiscoveredServer, Unread
+from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_bmc_url
 from wires.bmc.access import BmcAccess
 from wires.redfish.client.tls import tls_context
 from wires.redfish.inventory.discovery import DISCOVERY_LIMITS, MOST_READS, BmcDiscovery
@@ -20,6 +21,7 @@ NO_TRUST = (
     "nobody stands between, and compare the fingerprints with those on the BMCs' own pages"
 )
 NO_ANSWER = "compare the address with the BMC's, and its network; then repeat the command"
+NO_PATH = "update the BMC's firmware: the path of a system begins with /redfish/v1/Systems/"
 DISTRUST = "certificate is not trusted"
 BOARD = "a board within a server, as of GPUs or a DPU, and no server"
 
@@ -92,7 +94,10 @@ class Reader:
         if not paths:
             yield Unread(address=access.address, why="it has no systems", fix="leave it out: it is no server's BMC")
         for left, path in zip(range(len(paths), 0, -1), paths, strict=True):
-            address = f"{url.scheme}://{url.base.partition('://')[2]}{path.rstrip('/')}"
+            address = _address(url, path)
+            if not address:
+                yield Unread(address=access.address, why="it links a system by no path of one", fix=NO_PATH)
+                continue
             limits = replace(DISCOVERY_LIMITS, reads=(MOST_READS - used) // left)
             bmc = BmcDiscovery(access.changed(address=address), login.password, limits)
             with closing(bmc):
@@ -123,3 +128,16 @@ class Reader:
         what = error.fault.what
         fix = NO_TRUST if DISTRUST in what else NO_LOGIN if isinstance(error, BmcAuthError) else NO_ANSWER
         return Unread(address=address, why=what, fix=fix, silent=silent)
+
+
+def _address(url: BmcUrl, path: str) -> str:
+    """Return the address of a system of a BMC. Empty: no address can have its path, or it would be another server's.
+
+    A login goes there, and the path is what the BMC says.
+    """
+    address = f"{url.scheme}://{url.base.partition('://')[2]}{path.rstrip('/')}"
+    try:
+        found = parse_bmc_url(address)
+    except BmcUrlError:
+        return ""
+    return address if found.base == url.base and found.system_id else ""

@@ -134,6 +134,19 @@ def test_a_bmc_that_fails_stops_no_other(desk: Desk) -> None:
     assert [unread.address.endswith(desk.address(1)) for unread in inventory.unread] == [True]
 
 
+@pytest.mark.parametrize(
+    "path", ["/redfish/v1/Systems/a@b", "/redfish/v1/Systems/\ud800", "http://10.9.9.9/x", "?#", ".other.test/x"]
+)
+def test_a_path_that_no_address_can_have_stops_no_other_bmc(desk: Desk, path: str) -> None:
+    says = {"Members": [{"@odata.id": path}]}
+    desk.fleet.fault(Fault("GET .*/Systems$", "says", says=says), hosts=(1,))
+    done = desk.discover(*(desk.address(host) for host in range(2)), "--json")
+    inventory = Inventory.model_validate_json(done.stdout)
+    assert done.returncode == 2
+    assert [server.serial for server in inventory.servers] == [serial_of(0)]
+    assert len(inventory.unread) == 1
+
+
 @pytest.mark.parametrize("desk", [{"hosts": 1, "vendors": ("dgx",)}], indirect=True)
 def test_the_board_of_a_server_is_no_server(desk: Desk) -> None:
     inventory = desk.read(desk.address(0))
@@ -157,7 +170,13 @@ def test_addresses_have_many_forms() -> None:
 
 
 def test_a_bmc_is_read_once_however_its_address_is_spelled() -> None:
-    spellings = ("10.0.0.1", "https://10.0.0.1:443/", "idrac-virtualmedia://10.0.0.1", "BMC.lab.test", "bmc.lab.test.")
+    spellings = (
+        "10.0.0.1",
+        "https://10.0.0.1:443/",
+        "idrac-virtualmedia://10.0.0.1",
+        "BMC.lab.test",
+        "bmc.lab.test.",
+    )
     assert hosts_of(*spellings) == ["https://10.0.0.1", "https://BMC.lab.test"]
 
 
