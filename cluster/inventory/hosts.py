@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 
 from base.errors import ConfigError, Fault
 from base.yaml_text import line_of, yaml_of
@@ -60,11 +61,11 @@ def proposed(config: InstallConfig, inventory: Inventory, where: str) -> tuple[l
         )
     masters, rule = _masters(inventory.servers, wanted[Role.CONTROL_PLANE])
     others = [server for server in inventory.servers if server not in masters]
-    sets = ((Role.CONTROL_PLANE, masters), (Role.COMPUTE, others[: wanted[Role.COMPUTE]]))
+    in_order = iter([*masters, *others])
     hosts = [
         ProposedHost(f"{config.metadata.name}-{role.pool}-{index}", role, server)
-        for role, servers in sets
-        for index, server in enumerate(servers)
+        for role in Role
+        for index, server in enumerate(islice(in_order, wanted[role]))
     ]
     if faults := [fault for host in hosts for fault in _faults(host.server, where)]:
         raise ConfigError(*faults)
@@ -107,7 +108,8 @@ def with_hosts(text: str, hosts: Sequence[ProposedHost], rule: str, inventory: I
 
 def _section(hosts: Sequence[ProposedHost], rule: str, inventory: Inventory) -> Iterator[str]:
     yield f"# Proposed from the BMCs' answers of {inventory.dated:%Y-%m-%d %H:%M} UTC: compare it with the servers."
-    yield f"# Control plane: {rule}; compute: the next ones. Left out: {len(inventory.servers) - len(hosts)}."
+    left_out = len(inventory.servers) - len(hosts)
+    yield f"# Control plane: {rule}; arbiters, then compute: the next ones. Left out: {left_out}."
     yield f"# bootMACAddress: {CARD_RULE}."
     yield f"# rootDeviceHints: {DISK_RULE}."
     yield "hosts:"

@@ -8,7 +8,8 @@ from cluster.install_config import read
 from cluster.inventory.choice import boot_card, names_of, root_disk
 from cluster.inventory.hosts import bmc_address, proposed
 from cluster.inventory.model import GIB, Card, DiscoveredServer, Disk, Inventory, Link
-from testing import plans
+from cluster.values.role import Role
+from testing import clusters, plans
 
 SMALL, NVME = Disk(name="sd", size_bytes=60 * GIB, serial="A"), Disk(name="n0", size_bytes=900 * GIB, serial="B")
 HDD = Disk(name="h0", size_bytes=400 * GIB, serial="C", media="HDD")
@@ -104,4 +105,20 @@ def test_a_control_plane_of_unlike_servers_is_said_to_be_one() -> None:
     assert rule == "the first 3 of 5 servers, of which no 3 are alike"
     assert [(host.name, host.server.bmc) for host in hosts][:3] == [
         (f"okd-master-{number}", names[number]) for number in range(3)
+    ]
+
+
+def test_an_arbiter_comes_between_control_plane_and_compute() -> None:
+    names = [f"https://10.0.0.{number}/x" for number in range(1, 6)]
+    servers = tuple(server(NVME, card("1", "up"), bmc=bmc) for bmc in names)
+    content = plans.install_config()
+    clusters.arbiter(content)
+    config = read(plans.written(content)).config
+    hosts, _ = proposed(config, Inventory(dated=datetime.now(UTC), servers=servers), "file")
+    assert [(host.name, host.role) for host in hosts] == [
+        ("okd-master-0", Role.CONTROL_PLANE),
+        ("okd-master-1", Role.CONTROL_PLANE),
+        ("okd-arbiter-0", Role.ARBITER),
+        ("okd-worker-0", Role.COMPUTE),
+        ("okd-worker-1", Role.COMPUTE),
     ]

@@ -70,6 +70,14 @@ def test_a_server_too_small_for_its_role_is_named(more: dict[str, Any], what: st
     assert what in line
 
 
+def test_a_cluster_of_one_server_wants_more_of_it() -> None:
+    intent = planned(serialNumber="S5G1")
+    alone = intent.changed(hosts=intent.hosts[:1])
+    assert found(intent, cpu=Cpu(threads=4)) == []
+    (line,) = found(alone, cpu=Cpu(threads=4))
+    assert "4 CPU threads, and a server of its role wants 8" in line
+
+
 def test_what_is_unknown_contradicts_nothing() -> None:
     assert found(planned(serialNumber="S5G1"), cards=(), disks=()) == []
     assert found(planned(rotational=True), disks=(ONE.changed(media=""),)) == []
