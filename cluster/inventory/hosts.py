@@ -102,6 +102,9 @@ def with_hosts(text: str, hosts: Sequence[ProposedHost], rule: str, inventory: I
     if number is None:
         raise ConfigError(Fault(".".join(KEYS), "missing", "write the platform, without hosts"))
     at = number - 1
+    if lines[at].lstrip(" \"'").startswith(("{", *KEYS)):
+        fix = "write each of its keys on a line of its own, without braces"
+        raise ConfigError(Fault(".".join(KEYS), "no line can be put before its keys", fix))
     indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
     return "".join([*lines[:at], *(f"{indent}{line}\n" for line in _section(hosts, rule, inventory)), *lines[at:]])
 

@@ -17,7 +17,7 @@ assisted-service 063b25795.
 LEAST_ALONE = (8, 16)
 """The same of a cluster's only server (openshift-docs, install-sno-requirements-for-installing-on-a-single-node)."""
 MIB_OF_GB = 10**9 / 2**20
-AGAIN = "correct it, or repeat `discover` and `init --discover` if the servers have changed since"
+AGAIN = "correct it; or, if the servers have changed since, write what `discover --json` prints into inventory.json"
 HINTS: Mapping[str, Callable[[Disk, str], bool | None]] = {
     "serialNumber": lambda disk, wanted: disk.serial.lower() == wanted if disk.serial else None,
     "wwn": lambda disk, wanted: disk.wwn.lower() == wanted if disk.wwn else None,
