@@ -26,7 +26,7 @@ class BmcTarget(NamedTuple):
 
 
 def targets_of(words: Iterable[str], file: Path | None) -> list[BmcTarget]:
-    """Return the addresses of a command, each once, in their order.
+    """Return the addresses of a command, each once, however it is spelled, in their order.
 
     Args:
         words: Addresses, ranges and networks.
@@ -36,16 +36,21 @@ def targets_of(words: Iterable[str], file: Path | None) -> list[BmcTarget]:
         ConfigError: One is none of these, or there are none or too many.
     """
     named = [("ADDRESS", word) for word in words]
-    for number, line in enumerate(read_text(file).splitlines() if file else (), start=1):
+    for number, line in enumerate(_lines(file) if file else (), start=1):
         if text := line.partition("#")[0].strip():
             named.append((f"{file}:{number}", text))
-    found, faults = dict[str, BmcTarget](), list[Fault]()
+    found, faults = dict[tuple[object, ...], BmcTarget](), list[Fault]()
     for where, word in named:
+        if "@" in word:  # first, because the other messages repeat the address
+            fix = "take the login out of it, and write it into the file of --logins"
+            faults.append(Fault(where, "credentials do not belong in an address", fix))
+            continue
         try:
             for target in _targets(word):
-                found.setdefault(target.address, target)
+                found.setdefault(parse_bmc_url(target.address).server, target)
         except ValueError as error:
-            faults.append(Fault(where, f"{word}: {error}", FORMS))
+            what = error.fault.what if isinstance(error, BmcUrlError) else error
+            faults.append(Fault(where, f"{word}: {what}", FORMS))
     if not named:
         faults.append(Fault("ADDRESS", "none", f"{FORMS}, or name a file with --from"))
     if len(found) > MOST:
@@ -53,6 +58,14 @@ def targets_of(words: Iterable[str], file: Path | None) -> list[BmcTarget]:
     if faults:
         raise ConfigError(*faults)
     return [*found.values()]
+
+
+def _lines(file: Path) -> list[str]:
+    try:
+        return read_text(file).splitlines()
+    except ConfigError as error:
+        fix = "name a file with an address per line"
+        raise ConfigError(Fault(str(file), error.fault.what, fix)) from None
 
 
 def _targets(word: str) -> Iterator[BmcTarget]:

@@ -6,14 +6,13 @@ from concurrent.futures import as_completed
 from datetime import UTC, datetime
 from pathlib import Path
 
-from base.errors import ConfigError, one_line
+from base.errors import one_line
 from cli.discover.addresses import targets_of
 from cli.discover.logins import MOST_REFUSED, read_logins
 from cli.discover.table import lines_of
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_INVALID, EXIT_OK
 from cli.shared.interrupts import threads
-from cluster.files import read_text
 from cluster.inventory.model import DiscoveredServer, Inventory, Unread
 from providers.pulumi.workers import WORKERS
 
@@ -40,12 +39,9 @@ def discover(options: argparse.Namespace) -> int:
     found.
     """
     targets, logins = targets_of(options.addresses, options.file), read_logins(options.logins)
-    try:
-        ca = read_text(options.ca) if options.ca else ""
-    except ConfigError as error:
-        raise ConfigError(error.fault.within(str(options.ca))) from None
-    from cli.discover.reading import Reader  # noqa: PLC0415 (imports sushy, which `--help` does not need)
+    from cli.discover.reading import Reader, read_ca  # noqa: PLC0415 (imports sushy, which `--help` does not need)
 
+    ca = read_ca(options.ca) if options.ca else ""
     reader = Reader(logins, ca, verify=not options.trust_any_certificate)
     with threads(min(WORKERS, len(targets))) as pool:
         reads = {pool.submit(reader.read, target): target for target in targets}

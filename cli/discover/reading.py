@@ -3,12 +3,16 @@
 from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 
-from base.errors import BmcAuthError, BmcError
+from base.errors import BmcAuthError, BmcError, ConfigError, Fault
 from cli.discover.addresses import BmcTarget
 from cli.discover.logins import MOST_REFUSED, BmcLogin
+from cluster.files import read_text
 from cluster.inventory.model import DiscoveredServer, Unread
+from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_bmc_url
 from wires.bmc.access import BmcAccess
+from wires.redfish.client.tls import tls_context
 from wires.redfish.inventory.discovery import DISCOVERY_LIMITS, MOST_READS, BmcDiscovery
 
 NO_LOGIN = "put its login first in a file of its own, and name this address alone"
@@ -17,8 +21,24 @@ NO_TRUST = (
     "nobody stands between, and compare the fingerprints with those on the BMCs' own pages"
 )
 NO_ANSWER = "compare the address with the BMC's, and its network; then repeat the command"
+NO_PATH = "update the BMC's firmware: the path of a system begins with /redfish/v1/Systems/"
 DISTRUST = "certificate is not trusted"
 BOARD = "a board within a server, as of GPUs or a DPU, and no server"
+
+
+def read_ca(file: Path) -> str:
+    """Return the PEM of a CA.
+
+    Raises:
+        ConfigError: The file cannot be read, or has no certificate.
+    """
+    try:
+        ca = read_text(file)
+        tls_context(ca, verify=True)
+    except ConfigError as error:
+        fix = "name the PEM file of the CA that signed the BMCs' certificates"
+        raise ConfigError(Fault(str(file), error.fault.what, fix)) from None
+    return ca
 
 
 @dataclass(frozen=True)
@@ -74,7 +94,10 @@ class Reader:
         if not paths:
             yield Unread(address=access.address, why="it has no systems", fix="leave it out: it is no server's BMC")
         for left, path in zip(range(len(paths), 0, -1), paths, strict=True):
-            address = f"{url.scheme}://{url.base.partition('://')[2]}{path.rstrip('/')}"
+            address = _address(url, path)
+            if not address:
+                yield Unread(address=access.address, why="it links a system by no path of one", fix=NO_PATH)
+                continue
             limits = replace(DISCOVERY_LIMITS, reads=(MOST_READS - used) // left)
             bmc = BmcDiscovery(access.changed(address=address), login.password, limits)
             with closing(bmc):
@@ -105,3 +128,16 @@ class Reader:
         what = error.fault.what
         fix = NO_TRUST if DISTRUST in what else NO_LOGIN if isinstance(error, BmcAuthError) else NO_ANSWER
         return Unread(address=address, why=what, fix=fix, silent=silent)
+
+
+def _address(url: BmcUrl, path: str) -> str:
+    """Return the address of a system of a BMC. Empty: no address can have its path, or it would be another server's.
+
+    A login goes there, and the path is what the BMC says.
+    """
+    address = f"{url.scheme}://{url.base.partition('://')[2]}{path.rstrip('/')}"
+    try:
+        found = parse_bmc_url(address)
+    except BmcUrlError:
+        return ""
+    return address if found.base == url.base and found.system_id else ""

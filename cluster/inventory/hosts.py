@@ -56,14 +56,16 @@ def proposed(config: InstallConfig, inventory: Inventory, where: str) -> tuple[l
     count = sum(wanted.values())
     if len(inventory.servers) < count:
         what = f"{len(inventory.servers)} servers, and the replicas want {count}"
-        raise ConfigError(Fault(where, what, "discover more BMCs, or correct the replicas of the pools"))
+        raise ConfigError(
+            Fault(where, what, "discover more BMCs, or correct controlPlane.replicas and compute.replicas")
+        )
     masters, rule = _masters(inventory.servers, wanted[Role.CONTROL_PLANE])
-    others = (server for server in inventory.servers if server not in masters)
-    sets = ((role, masters if role is Role.CONTROL_PLANE else islice(others, wanted[role])) for role in Role)
+    others = [server for server in inventory.servers if server not in masters]
+    in_order = iter([*masters, *others])
     hosts = [
         ProposedHost(f"{config.metadata.name}-{role.pool}-{index}", role, server)
-        for role, servers in sets
-        for index, server in enumerate(servers)
+        for role in Role
+        for index, server in enumerate(islice(in_order, wanted[role]))
     ]
     if faults := [fault for host in hosts for fault in _faults(host.server, where)]:
         raise ConfigError(*faults)
@@ -100,13 +102,17 @@ def with_hosts(text: str, hosts: Sequence[ProposedHost], rule: str, inventory: I
     if number is None:
         raise ConfigError(Fault(".".join(KEYS), "missing", "write the platform, without hosts"))
     at = number - 1
+    if lines[at].lstrip(" \"'").startswith(("{", *KEYS)):
+        fix = "write each of its keys on a line of its own, without braces"
+        raise ConfigError(Fault(".".join(KEYS), "no line can be put before its keys", fix))
     indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
     return "".join([*lines[:at], *(f"{indent}{line}\n" for line in _section(hosts, rule, inventory)), *lines[at:]])
 
 
 def _section(hosts: Sequence[ProposedHost], rule: str, inventory: Inventory) -> Iterator[str]:
     yield f"# Proposed from the BMCs' answers of {inventory.dated:%Y-%m-%d %H:%M} UTC: compare it with the servers."
-    yield f"# Control plane: {rule}; other roles: the next ones. Left out: {len(inventory.servers) - len(hosts)}."
+    left_out = len(inventory.servers) - len(hosts)
+    yield f"# Control plane: {rule}; arbiters, then compute: the next ones. Left out: {left_out}."
     yield f"# bootMACAddress: {CARD_RULE}."
     yield f"# rootDeviceHints: {DISK_RULE}."
     yield "hosts:"

@@ -9,11 +9,15 @@ from cluster.values.disk_hints import Hints, as_compared, in_words
 from cluster.values.role import Role
 
 LEAST: Mapping[Role, tuple[int, int]] = {Role.CONTROL_PLANE: (4, 16), Role.ARBITER: (2, 8), Role.COMPUTE: (2, 8)}
-"""Threads and GB of memory of each role (openshift-docs, modules/installation-minimum-resource-requirements.adoc; an
-arbiter's: docs/adr/0064).
+"""Threads and GB of memory of each role.
+
+Sources: openshift-docs 001ad1fec, modules/installation-minimum-resource-requirements.adoc; of an arbiter,
+assisted-service 063b25795.
 """
+LEAST_ALONE = (8, 16)
+"""The same of a cluster's only server (openshift-docs, install-sno-requirements-for-installing-on-a-single-node)."""
 MIB_OF_GB = 10**9 / 2**20
-AGAIN = "correct it, or repeat `discover` and `init --discover` if the servers have changed since"
+AGAIN = "correct it; or, if the servers have changed since, write what `discover --json` prints into inventory.json"
 HINTS: Mapping[str, Callable[[Disk, str], bool | None]] = {
     "serialNumber": lambda disk, wanted: disk.serial.lower() == wanted if disk.serial else None,
     "wwn": lambda disk, wanted: disk.wwn.lower() == wanted if disk.wwn else None,
@@ -43,7 +47,7 @@ def contradictions(intent: Intent, inventory: Inventory) -> Iterator[Fault]:
         elif owner is None and server.cards and all(card.mac for card in server.cards):
             yield Fault(host.name, f"boot MAC {host.boot_mac} is of no card that its BMC tells", AGAIN)
         yield from _of_disks(host, server)
-        yield from _of_size(host, server)
+        yield from _of_size(server, host.name, *(LEAST[host.role] if len(intent.servers) > 1 else LEAST_ALONE))
 
 
 def _server_of(host: Server, inventory: Inventory) -> DiscoveredServer | None:
@@ -76,11 +80,10 @@ def _fits(disk: Disk, hints: Hints) -> bool | None:
     return False if False in each else None if None in each else True
 
 
-def _of_size(host: Server, server: DiscoveredServer) -> Iterator[Fault]:
-    threads, memory_gb = LEAST[host.role]
+def _of_size(server: DiscoveredServer, where: str, threads: int, memory_gb: int) -> Iterator[Fault]:
     seen_gb = None if server.memory_mib is None else server.memory_mib / MIB_OF_GB
     fix = "take another server for it"
     if seen_gb is not None and seen_gb < memory_gb:
-        yield Fault(host.name, f"{seen_gb:.0f} GB of memory, and a server of its role wants {memory_gb}", fix)
+        yield Fault(where, f"{seen_gb:.0f} GB of memory, and a server of its role wants {memory_gb}", fix)
     if server.cpu.threads is not None and server.cpu.threads < threads:
-        yield Fault(host.name, f"{server.cpu.threads} CPU threads, and a server of its role wants {threads}", fix)
+        yield Fault(where, f"{server.cpu.threads} CPU threads, and a server of its role wants {threads}", fix)

@@ -95,7 +95,11 @@ class BmcDiscovery(BmcProbe):
             requests=self.requests,
         )
         whole = read.changed(gaps=joined([*self._gaps, *gaps_of(read, {gap.what for gap in self._gaps})]))
-        return DiscoveredServer.model_validate_json(self.masked(whole.model_dump_json()))
+        return DiscoveredServer.model_validate(_with_texts(whole.model_dump(), self._shown))
+
+    def _shown(self, text: str) -> str:
+        """Return a text masked, and without half characters (`U+D800`), which JSON may have and no file can."""
+        return self.masked(text).encode(errors="replace").decode()
 
     def _system_document(self) -> Document:
         """Read the System, also of a BMC that this program cannot use."""
@@ -282,6 +286,19 @@ class BmcDiscovery(BmcProbe):
 
     def _gap(self, what: str, error: BmcError) -> None:
         self._gaps.append(Gap(what=what, why=error.fault.what))
+
+
+def _with_texts(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a document with each of its texts changed, and its names as they are."""
+    match value:
+        case dict():
+            return {name: _with_texts(each, change) for name, each in value.items()}
+        case tuple():
+            return tuple(_with_texts(each, change) for each in value)
+        case str():
+            return change(value)
+        case _:
+            return value
 
 
 def _ahead_s(time: str) -> int | None:

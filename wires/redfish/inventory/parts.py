@@ -13,6 +13,8 @@ LINKS: dict[str, Link] = {"linkup": "up", "up": "up", "linkdown": "down", "down"
 BOOTS = {"PXE": True, "HTTP": True, "Disabled": False}
 """Whether the firmware boots from a card, by BootMode of its NetworkDeviceFunction."""
 MIB_OF_GIB = 1024
+MOST = 10**18
+"""Above it, a number is none of a server: JSON's `1e999` is infinite."""
 
 
 def part(document: Document, *names: str) -> Document:
@@ -24,9 +26,9 @@ def part(document: Document, *names: str) -> Document:
 
 
 def words(document: Document, *names: str) -> str:
-    """Return the first of some properties that is a text; empty if none is, or all are placeholders."""
-    texts = (document.get(name) for name in names)
-    return next((" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()), "")
+    """Return the first of some properties that is a text; empty if none is, or all are spaces."""
+    texts = (" ".join(text.split()) for name in names if isinstance(text := document.get(name), str))
+    return next(filter(None, texts), "")
 
 
 def own(document: Document, name: str) -> str:
@@ -36,9 +38,10 @@ def own(document: Document, name: str) -> str:
 
 
 def number(document: Document, *names: str) -> float | None:
-    """Return the first of some properties that is a number above zero."""
+    """Return the first of some properties that is a number above zero, and not above `MOST`."""
     values = (document.get(name) for name in names)
-    return next((it for it in values if isinstance(it, int | float) and not isinstance(it, bool) and it > 0), None)
+    numbers = (it for it in values if isinstance(it, int | float) and not isinstance(it, bool))
+    return next((it for it in numbers if 0 < it <= MOST), None)
 
 
 def whole(document: Document, *names: str) -> int | None:

@@ -134,6 +134,19 @@ def test_a_bmc_that_fails_stops_no_other(desk: Desk) -> None:
     assert [unread.address.endswith(desk.address(1)) for unread in inventory.unread] == [True]
 
 
+@pytest.mark.parametrize(
+    "path", ["/redfish/v1/Systems/a@b", "/redfish/v1/Systems/\ud800", "http://10.9.9.9/x", "?#", ".other.test/x"]
+)
+def test_a_path_that_no_address_can_have_stops_no_other_bmc(desk: Desk, path: str) -> None:
+    says = {"Members": [{"@odata.id": path}]}
+    desk.fleet.fault(Fault("GET .*/Systems$", "says", says=says), hosts=(1,))
+    done = desk.discover(*(desk.address(host) for host in range(2)), "--json")
+    inventory = Inventory.model_validate_json(done.stdout)
+    assert done.returncode == 2
+    assert [server.serial for server in inventory.servers] == [serial_of(0)]
+    assert len(inventory.unread) == 1
+
+
 @pytest.mark.parametrize("desk", [{"hosts": 1, "vendors": ("dgx",)}], indirect=True)
 def test_the_board_of_a_server_is_no_server(desk: Desk) -> None:
     inventory = desk.read(desk.address(0))
@@ -147,13 +160,45 @@ def hosts_of(*words: str) -> list[str]:
 
 
 def test_addresses_have_many_forms() -> None:
-    assert hosts_of("10.0.0.1", "bmc1.lab.test:8443", "http://10.0.0.1:80") == [
-        *("https://10.0.0.1", "https://bmc1.lab.test:8443", "http://10.0.0.1:80"),
+    assert hosts_of("10.0.0.1", "bmc1.lab.test:8443", "http://10.0.0.2:80") == [
+        *("https://10.0.0.1", "https://bmc1.lab.test:8443", "http://10.0.0.2:80"),
     ]
     assert hosts_of("10.0.0.254-10.0.1.1") == [f"https://10.0.{it}" for it in ("0.254", "0.255", "1.0", "1.1")]
     assert hosts_of("10.0.0.0/30", "10.0.0.2") == ["https://10.0.0.1", "https://10.0.0.2"]
     assert hosts_of("2001:db8::1", "[2001:db8::2]:444") == ["https://[2001:db8::1]", "https://[2001:db8::2]:444"]
     assert hosts_of("2001:db8::/127") == ["https://[2001:db8::]", "https://[2001:db8::1]"]
+
+
+def test_a_bmc_is_read_once_however_its_address_is_spelled() -> None:
+    spellings = (
+        "10.0.0.1",
+        "https://10.0.0.1:443/",
+        "idrac-virtualmedia://10.0.0.1",
+        "BMC.lab.test",
+        "bmc.lab.test.",
+    )
+    assert hosts_of(*spellings) == ["https://10.0.0.1", "https://BMC.lab.test"]
+
+
+@pytest.mark.parametrize("word", ["https://root:s3cret@10.0.0.1", "redfish://root:s3cret@10.0.0.1", "r:s3cret@a-b"])
+def test_a_login_in_an_address_is_refused_and_not_repeated(word: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        targets_of([word], None)
+    assert "s3cret" not in str(caught.value)
+    assert str(caught.value).count("Fix: ") == 1
+
+
+@pytest.mark.parametrize("option", ["--from", "--ca"])
+def test_a_file_that_is_none_of_these_is_named(tmp_path: Path, option: str) -> None:
+    logins = tmp_path / "logins.yaml"
+    logins.write_text("- {username: a, password: s3cret}")
+    logins.chmod(0o600)
+    (tmp_path / "no.pem").write_text("no certificate")
+    file = {"--from": "missing", "--ca": "no.pem"}[option]
+    done = run("discover", "--logins", logins, option, file, "127.0.0.1:1", folder=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"{file}: ")
+    assert "Fix: name " in done.stderr
 
 
 @pytest.mark.parametrize(

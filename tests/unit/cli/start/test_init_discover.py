@@ -121,11 +121,39 @@ def test_too_few_servers_are_refused(desk: Desk) -> None:
     assert (done.returncode, "4 servers, and the replicas want 5" in done.stderr) == (2, True)
 
 
-def test_hosts_that_are_written_are_not_overwritten(desk: Desk) -> None:
+@pytest.mark.parametrize("hosts", [plans.install_config()["platform"]["baremetal"]["hosts"], []])
+def test_hosts_that_are_written_are_not_overwritten(desk: Desk, hosts: list[Any]) -> None:
     desk.discover()
-    (desk.folder / "mine.yaml").write_text(plans.written(plans.install_config()))
+    config = plans.install_config()
+    config["platform"]["baremetal"]["hosts"] = hosts
+    (desk.folder / "mine.yaml").write_text(plans.written(config))
     done = desk.init()
     assert (done.returncode, "platform.baremetal.hosts: written already" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_platform_in_braces_is_refused_with_what_to_do(desk: Desk, indent: int | None) -> None:
+    desk.discover()
+    config = plans.install_config()
+    del config["platform"]["baremetal"]["hosts"]
+    (desk.folder / "mine.yaml").write_text(json.dumps(config, indent=indent))
+    done = desk.init()
+    assert done.returncode == 2
+    assert done.stderr.startswith(
+        "platform.baremetal: no line can be put before its keys. Fix: write each of its keys"
+    )
+
+
+def test_a_stack_that_has_its_install_config_gets_the_hosts_into_it(desk: Desk) -> None:
+    desk.discover()
+    kept = desk.folder / CONFIG
+    kept.parent.mkdir(parents=True)
+    (desk.folder / "mine.yaml").rename(kept)
+    done = run("init", "prod", "--discover", "servers.json", folder=desk.folder, PATH="/nonexistent")
+    assert done.returncode == 0, done.stderr
+    assert len(desk.hosts()) == 5
+    again = run("init", "prod", "--discover", "servers.json", folder=desk.folder, PATH="/nonexistent")
+    assert (again.returncode, "platform.baremetal.hosts: written already" in again.stderr) == (2, True)
 
 
 def test_the_inventory_is_kept_beside_the_stack_and_plan_compares_with_it(desk: Desk) -> None:

@@ -8,6 +8,7 @@ from cluster.install_config import read
 from cluster.inventory.choice import boot_card, names_of, root_disk
 from cluster.inventory.hosts import bmc_address, proposed
 from cluster.inventory.model import GIB, Card, DiscoveredServer, Disk, Inventory, Link
+from cluster.values.role import Role
 from testing import clusters, plans
 
 SMALL, NVME = Disk(name="sd", size_bytes=60 * GIB, serial="A"), Disk(name="n0", size_bytes=900 * GIB, serial="B")
@@ -107,18 +108,17 @@ def test_a_control_plane_of_unlike_servers_is_said_to_be_one() -> None:
     ]
 
 
-def test_an_arbiter_is_a_server_beside_the_control_plane_and_compute() -> None:
-    written = plans.install_config()
-    clusters.arbiter(written)
-    servers = tuple(server(NVME, card("1", "up"), bmc=f"https://10.0.0.{number}/x") for number in range(1, 6))
-    inventory = Inventory(dated=datetime.now(UTC), servers=servers)
-    hosts, _ = proposed(read(plans.written(written)).config, inventory, "file")
-    assert [host.name for host in hosts] == [
-        "okd-master-0",
-        "okd-master-1",
-        "okd-arbiter-0",
-        "okd-worker-0",
-        "okd-worker-1",
+def test_an_arbiter_comes_between_control_plane_and_compute() -> None:
+    names = [f"https://10.0.0.{number}/x" for number in range(1, 6)]
+    servers = tuple(server(NVME, card("1", "up"), bmc=bmc) for bmc in names)
+    content = plans.install_config()
+    clusters.arbiter(content)
+    config = read(plans.written(content)).config
+    hosts, _ = proposed(config, Inventory(dated=datetime.now(UTC), servers=servers), "file")
+    assert [(host.name, host.role) for host in hosts] == [
+        ("okd-master-0", Role.CONTROL_PLANE),
+        ("okd-master-1", Role.CONTROL_PLANE),
+        ("okd-arbiter-0", Role.ARBITER),
+        ("okd-worker-0", Role.COMPUTE),
+        ("okd-worker-1", Role.COMPUTE),
     ]
-    assert hosts[2].entry["role"] == "arbiter"
-    assert [host.server for host in hosts] == [*servers]

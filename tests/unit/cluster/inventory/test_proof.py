@@ -7,9 +7,8 @@ import pytest
 
 from cluster.install_config.platform import RootDeviceHints
 from cluster.inventory.model import GIB, Card, Cpu, DiscoveredServer, Disk, Inventory
-from cluster.inventory.proof import HINTS, LEAST, contradictions
+from cluster.inventory.proof import HINTS, contradictions
 from cluster.plan.model import Intent
-from cluster.values.role import Role
 from testing import plans
 
 ONE = Disk(name="nvme0", size_bytes=894 * GIB, serial="S5G1", media="SSD", model="MZQL2")
@@ -71,8 +70,12 @@ def test_a_server_too_small_for_its_role_is_named(more: dict[str, Any], what: st
     assert what in line
 
 
-def test_each_role_has_a_least_size() -> None:
-    assert LEAST.keys() == set(Role)
+def test_a_cluster_of_one_server_wants_more_of_it() -> None:
+    intent = planned(serialNumber="S5G1")
+    alone = intent.changed(hosts=intent.hosts[:1])
+    assert found(intent, cpu=Cpu(threads=4)) == []
+    (line,) = found(alone, cpu=Cpu(threads=4))
+    assert "4 CPU threads, and a server of its role wants 8" in line
 
 
 def test_what_is_unknown_contradicts_nothing() -> None:

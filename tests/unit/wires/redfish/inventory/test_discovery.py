@@ -146,6 +146,12 @@ def test_a_password_that_a_bmc_repeats_is_masked(it: OneBmc) -> None:
     assert json.dumps(password)[1:-1] not in text
 
 
+@pytest.mark.parametrize("password", ["serial", "0", "null"])
+def test_a_password_of_common_letters_breaks_no_inventory(password: str) -> None:
+    with running(Options(password=password)) as fleet:
+        assert discovered(fleet).memory_mib == 128 * 1024
+
+
 @pytest.mark.parametrize(
     ("match", "says"),
     [
@@ -155,6 +161,11 @@ def test_a_password_that_a_bmc_repeats_is_masked(it: OneBmc) -> None:
         ("/EthernetInterfaces$", {"Members": "none"}),
         ("/Storage$", {"Members": [None, "x", {"@odata.id": None}]}),
         ("/Processors$", {"Members": {}}),
+        ("/Systems/1$", {"ProcessorSummary": {"CoreCount": 1e308}, "Storage": None}),
+        ("/Systems/1$", {"MemorySummary": {"TotalSystemMemoryGiB": 1e308}}),
+        ("/Systems/1$", {"Model": "\ud800", "UUID": None}),
+        ("/Managers/[^/]*$", {"FirmwareVersion": "\ud800", "DateTime": "\ud800"}),
+        ("/Drives/0$", {"CapacityBytes": 1e999, "Id": "\udfff"}),
     ],
 )
 def test_what_has_another_shape_counts_as_not_told(it: OneBmc, match: str, says: dict[str, object]) -> None:
@@ -162,3 +173,4 @@ def test_what_has_another_shape_counts_as_not_told(it: OneBmc, match: str, says:
     server = discovered(it.fleet)
     assert server.serial == serial_of(0)
     assert server.gaps
+    assert DiscoveredServer.model_validate_json(server.model_dump_json()) == server
