@@ -11,8 +11,6 @@ from cluster.values.balancer import Balancer
 from cluster.values.vrrp import Policy
 
 OKD_CHECK = f"{BIN}/okd-check.sh"
-OWN_API_GONE_S = 15
-"""keepalived notices an API that ends in 4 s, 10 s if the API is silent, and a node takes the VIP 4 s later."""
 OWN_API_GONE = (
     "No weight: no node lists this machine, so it does not hear that one took the VIP, and must give it up."
 )
@@ -108,7 +106,7 @@ def on_bootstrap(plan: Intent) -> Keepalived:
     share = VipShare("API", plan.api, numbers.bootstrap, (own_api,))
     if plan.balancer is Balancer.OPERATOR:
         # Some seconds later than the other check: a node has taken the VIP by then.
-        script = f"{own_api.script} gone"
+        script = f"{own_api.script} {OWN_API_GONE_S}"
         gone = replace(own_api, name="own_api_gone", why=OWN_API_GONE, script=script, weight=None)
         share = replace(share, checks=(own_api, gone), password=f"{plan.name}_api_vip"[:8])
     instances = _instances(plan, share, machine, plan.control_plane)

@@ -130,7 +130,7 @@ def _vip_of_bootstrap(plan: Intent) -> Files:
     channel = {"vips": vips, "hears_the_nodes": hears, "release": release, "let_go": let_go}
     return (
         keepalived_conf(keepalived.on_bootstrap(plan)),
-        _script("bootstrap/okd-own-api.sh.j2", gone_s=keepalived.OWN_API_GONE_S),
+        _script("bootstrap/okd-own-api.sh.j2"),
         _script("bootstrap/okd-vip-channel.sh.j2", **channel),
         _unit("bootstrap/okd-vip-channel.service.j2"),
         _tmpfiles("bootstrap/okd-vip-channel.conf.j2"),

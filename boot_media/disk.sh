@@ -15,7 +15,7 @@ NAMES=(deviceName minSizeGigabytes rotational model vendor serialNumber wwn wwnW
 FIELDS=MAJ:MIN,KNAME,TYPE,SIZE,ROTA,MODEL,VENDOR,SERIAL,WWN,HCTL
 CONTENTS=KNAME,PKNAME,TYPE
 GIB=$((2 ** 30))
-declare -A row=() udev=() is=() texts=() may_wipe=()
+declare -A row=() udev=() is=() texts=() names=() may_wipe=() shared=()
 
 # Set VARIABLE to TEXT without the spaces around it. USAGE: strip VARIABLE TEXT
 strip() {
@@ -109,32 +109,41 @@ describe() {
     for name in "${NAMES[@]}"; do [[ ! ${is[$name]} ]] || text+="${text:+, }$name: ${is[$name]//$'\n'/ or }"; done
 }
 
-# Whether `wipe_disks` names the disk. USAGE: is_named
-is_named() {
-    local name values=$'\n'${is[serialNumber]}$'\n'${is[wwn]}$'\n'${is[wwnWithExtension]}$'\n'
+# Set `may_wipe` to the disks that `wipe_disks` names, and `shared` to the name of those that it names with others, which
+# is no consent: the namespaces of an NVMe drive have one serial number, and LUNs may have one WWN. USAGE: find_named
+find_named() {
+    local name disk fits
+    may_wipe=() shared=()
     for name in "${wipe_disks[@]}"; do
         strip name "${name,,}"
-        [[ ! $name || ${values,,} != *$'\n'"$name"$'\n'* ]] || return 0
+        fits=()
+        for disk in "${!names[@]}"; do
+            [[ ! $name || ${names[$disk]} != *$'\n'"$name"$'\n'* ]] || fits+=("$disk")
+        done
+        for disk in "${fits[@]}"; do
+            if ((${#fits[@]} == 1)); then may_wipe[$disk]=yes; else shared[$disk]=$name; fi
+        done
     done
-    return 1
 }
 
 # Take the disk. USAGE: choose
 choose() { device=${is[deviceName]} chosen=$text; }
 
 # Set `candidates` to a line per candidate; `device` and `chosen` to the one to install to, if any; `texts` to what each
-# disk is, and `may_wipe` to whether it may be wiped if it is stale. A RAID is stale with its disks. USAGE: find_disk
+# disk is, and `names` to its serial numbers and WWNs. A RAID is stale with its disks. USAGE: find_disk
 find_disk() {
     local rows line text rank best=none
-    candidates='' device='' chosen='' texts=() may_wipe=()
+    candidates='' device='' chosen='' texts=() names=()
     rows=$(lsblk --all --bytes --pairs --output "$FIELDS" | sort --field-separator='"' --key=2,2V --unique)
     while IFS= read -r line; do
         read_row "$line"
         is_candidate || continue
         describe
         candidates+=${candidates:+$';\n'}$text
-        case ${row[TYPE]} in disk | mpath) texts[${is[deviceName]}]=$text ;; esac
-        ! is_named || may_wipe[${is[deviceName]}]=yes
+        if [[ ${row[TYPE]} == disk || ${row[TYPE]} == mpath ]]; then
+            texts[${is[deviceName]}]=$text
+            names[${is[deviceName]}]=$'\n'${is[serialNumber],,}$'\n'${is[wwn],,}$'\n'${is[wwnWithExtension],,}$'\n'
+        fi
         if ((${#wanted[@]})); then
             [[ $device ]] || ! has_all || choose
         elif ((row[SIZE] >= 4 * GIB)); then
@@ -171,6 +180,7 @@ read_stale() {
 find_stale() {
     local disk own=''
     stale=() reason=''
+    find_named
     if [[ ! ${texts[$device]:-} ]]; then # a RAID: its disks show what is on it, too
         list "$device"
         own=$contents
@@ -180,6 +190,7 @@ find_stale() {
         read_stale "$disk"
         [[ $why ]] || continue
         stale+=("$disk")
+        [[ ! ${shared[$disk]:-} ]] || why+=", and wipe_disks has ${shared[$disk]}, which is not its own name"
         [[ ${may_wipe[$disk]:-} ]] || reason+="${reason:+;$'\n'}$why: ${texts[$disk]}"
     done < <(printf '%s\n' "${!texts[@]}" | sort)
 }

@@ -94,7 +94,7 @@ class Reader:
         if not paths:
             yield Unread(address=access.address, why="it has no systems", fix="leave it out: it is no server's BMC")
         for left, path in zip(range(len(paths), 0, -1), paths, strict=True):
-            address = _address(url, path)
+            address = address_of(url, path)
             if not address:
                 yield Unread(address=access.address, why="it links a system by no path of one", fix=NO_PATH)
                 continue
@@ -130,7 +130,7 @@ class Reader:
         return Unread(address=address, why=what, fix=fix, silent=silent)
 
 
-def _address(url: BmcUrl, path: str) -> str:
+def address_of(url: BmcUrl, path: str) -> str:
     """Return the address of a system of a BMC. Empty: no address can have its path, or it would be another server's.
 
     A login goes there, and the path is what the BMC says.

@@ -332,7 +332,7 @@ class Installation:
         what, fix = f"nothing was wiped: {text}", "correct the host's rootDeviceHints, or its disks"
         if word == STALE:
             what = f"nothing was wiped: stale disks: {text}"
-            allow = f"list its serialNumber or wwn in wipe_disks.{self.host.name}"
+            allow = f"list a serialNumber or wwn that only it has in wipe_disks.{self.host.name}"
             fix = f"take each of them out, or erase it; or, if all that is on it may be lost, {allow}"
         if word == FAILED:
             what, fix = f"coreos-installer failed: {text}", "correct what it names, the disk or the boot ISO"

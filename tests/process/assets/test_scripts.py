@@ -80,7 +80,8 @@ def test_the_check_of_the_own_api_passes_only_while_the_api_is_ready(scripts: Pa
 def test_the_own_api_is_gone_some_seconds_after_it_was_ready(scripts: Path, ago_s: int | None, status: int) -> None:
     was_ready = "" if ago_s is None else f"echo $((up_s - {ago_s})) > {contract.RUN}/own-api-was-ready; "
     run = run_on_a_machine(
-        f"read -r up_s _ < /proc/uptime; up_s=${{up_s%.*}}; {was_ready}{scripts}/bin/okd-own-api.sh gone", scripts
+        f"read -r up_s _ < /proc/uptime; up_s=${{up_s%.*}}; {was_ready}{scripts}/bin/okd-own-api.sh {OWN_API_GONE_S}",
+        scripts,
     )
     assert run.returncode == status, run.stderr
 

@@ -67,6 +67,19 @@ def test_nothing_is_wiped_while_a_stale_disk_is_not_named(tmp_path: Path) -> Non
     assert "S-DATA" not in run.report
 
 
+def test_a_name_that_two_disks_have_wipes_neither(tmp_path: Path) -> None:
+    """The namespaces of an NVMe drive have its serial number, and each a WWN of its own."""
+    for name in ("refused", "wiped"):
+        (tmp_path / name).mkdir()
+    devices = (ROOT, coreos(DATA), replace(MORE, serial=DATA.serial))
+    refused = run_script(tmp_path / "refused", devices, HINTS, wipe_disks=["S-DATA"])
+    assert (refused.code, refused.settings, refused.wipes) == (1, "", ())
+    assert refused.report == f"stale {BOOT_3}, and wipe_disks has s-data, which is not its own name: {IS_DATA}"
+    wiped = run_script(tmp_path / "wiped", devices, HINTS, wipe_disks=["S-DATA", DATA.wwn])
+    assert wiped.wipes[-1] == "wipefs --all --force /dev/sdb"
+    assert wiped.settings == "dest-device: /dev/sda\n"
+
+
 @pytest.mark.parametrize(
     "devices",
     [

@@ -9,7 +9,9 @@ import pytest
 from base.errors import ConfigError
 from cli.discover.addresses import MOST, targets_of
 from cli.discover.logins import MOST_REFUSED
+from cli.discover.reading import address_of
 from cluster.inventory.model import Inventory
+from cluster.values.bmc_url import parse_bmc_url
 from testing.command_line import run
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of
 from testing.fakes.fleet.hardware import disk_serial_of, mac_of
@@ -145,6 +147,12 @@ def test_a_path_that_no_address_can_have_stops_no_other_bmc(desk: Desk, path: st
     assert done.returncode == 2
     assert [server.serial for server in inventory.servers] == [serial_of(0)]
     assert len(inventory.unread) == 1
+
+
+def test_a_path_of_a_bmc_makes_no_other_host_of_it() -> None:
+    url = parse_bmc_url("redfish://10.0.0.1")
+    assert address_of(url, ".other.test/redfish/v1/Systems/1") == ""
+    assert address_of(url, "/redfish/v1/Systems/1/") == "redfish://10.0.0.1/redfish/v1/Systems/1"
 
 
 @pytest.mark.parametrize("desk", [{"hosts": 1, "vendors": ("dgx",)}], indirect=True)

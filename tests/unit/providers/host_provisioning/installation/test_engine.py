@@ -577,8 +577,8 @@ def test_a_live_system_with_a_stale_disk_is_stopped_with_its_report() -> None:
         rig.run()
     assert str(caught.value) == (
         "https://bmc/redfish/v1/Systems/1: nothing was wiped: stale disks: /dev/sdb3 is labelled boot: "
-        "serialNumber: S1. Fix: take each of them out, or erase it; or, if all that is on it may be lost, list its "
-        "serialNumber or wwn in wipe_disks.okd-master-0, then run `pulumi up` again"
+        "serialNumber: S1. Fix: take each of them out, or erase it; or, if all that is on it may be lost, list a "
+        "serialNumber or wwn that only it has in wipe_disks.okd-master-0, then run `pulumi up` again"
     )
     assert rig.bmc.writes == [*INSERTED, "On", "Off", "eject"]
 
