@@ -116,19 +116,20 @@ class ServerObjectsEngine:
             except RefusedError as error:
                 fix = "see which rule or web hook of the cluster refuses it, and run `pulumi up` again"
                 raise ConfigError(Fault(name, f"the API refuses it: {error}", fix)) from None
-        # A Machine is drained before its host goes.
-        for name in sorted({*gone} & found.keys(), key=lambda name: not name.startswith(MACHINE)):
-            if "deletionTimestamp" not in found[name]["metadata"]:
+        for name in sorted({*gone} & found.keys()):
+            kind, _, own = name.partition("/")
+            may_go = kind == MACHINE or f"{MACHINE}/{own}" not in found  # a Machine goes once its node is drained
+            if may_go and "deletionTimestamp" not in found[name]["metadata"]:
                 self.api.delete(self.spec.api_vip, path_of(name))
         return None
 
     def _concerns_etcd(self, name: str) -> bool:
-        """Whether an object links servers of the control plane: the Provisioning object links all at once."""
+        """Whether an object links servers that hold etcd: the Provisioning object links all at once."""
         kind, _, own = name.partition("/")
         return kind == PROVISIONING or own in self.spec.control_plane
 
     def _out_of_etcd(self) -> str | None:
-        """Return the servers of the control plane that are no members of etcd.
+        """Return the servers that are to hold etcd, and are no members of it.
 
         Once one Machine of the control plane runs, the etcd operator admits only nodes whose Machine runs too.
         """
