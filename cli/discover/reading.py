@@ -1,7 +1,7 @@
 """Reads the servers behind one address: the logins in their order, and each system of the BMC."""
 
 from collections.abc import Iterator, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,6 +22,8 @@ NO_TRUST = (
 )
 NO_ANSWER = "compare the address with the BMC's, and its network; then repeat the command"
 NO_PATH = "update the BMC's firmware: the path of a system begins with /redfish/v1/Systems/"
+TOO_MANY = "name each of its systems by a bmc.address, in a run of its own"
+SPENT = "one BMC gets no more"
 DISTRUST = "certificate is not trusted"
 BOARD = "a board within a server, as of GPUs or a DPU, and no server"
 
@@ -67,19 +69,20 @@ class Reader:
             return [self._unread(target.address, error)]
 
     def _with_logins(self, address: str) -> Iterator[DiscoveredServer | Unread]:
+        used = 0
         for number, login in enumerate(self.logins[:MOST_REFUSED], start=1):
             for session in (False, True):
-                with closing(self._client(address, login, session=session)) as bmc:
-                    try:
-                        paths = bmc.systems()
-                    except BmcAuthError:
-                        if bmc.takes_only_sessions and not session:
-                            continue
-                        break
-                access = self._access(address, login, session=session)
-                for read in self._servers(access, login, paths, bmc.requests):
-                    yield read.changed(login=number) if isinstance(read, DiscoveredServer) else read
-                return
+                paths: list[str] | None = None
+                with closing(self._client(address, login, session=session)) as bmc, suppress(BmcAuthError):
+                    paths = bmc.systems()
+                used += bmc.requests
+                if paths is not None:
+                    access = self._access(address, login, session=session)
+                    for read in self._servers(access, login, paths, used):
+                        yield read.changed(login=number) if isinstance(read, DiscoveredServer) else read
+                    return
+                if not bmc.takes_only_sessions:
+                    break
         known, tried = len(self.logins), min(MOST_REFUSED, len(self.logins))
         rest = f"; the other {known - tried} were not tried, because accounts lock" if known > tried else ""
         yield Unread(address=address, why=f"the BMC refuses the first {tried} of {known} logins{rest}", fix=NO_LOGIN)
@@ -98,7 +101,8 @@ class Reader:
             if not address:
                 yield Unread(address=access.address, why="it links a system by no path of one", fix=NO_PATH)
                 continue
-            limits = replace(DISCOVERY_LIMITS, reads=(MOST_READS - used) // left)
+            end_of_session = int(access.session)
+            limits = replace(DISCOVERY_LIMITS, reads=(MOST_READS - used) // left - end_of_session)
             bmc = BmcDiscovery(access.changed(address=address), login.password, limits)
             with closing(bmc):
                 try:
@@ -126,7 +130,8 @@ class Reader:
     def _unread(self, address: str, error: BmcError, *, silent: bool = False) -> Unread:
         """Return why an address was not read, with a fix that names options of this command."""
         what = error.fault.what
-        fix = NO_TRUST if DISTRUST in what else NO_LOGIN if isinstance(error, BmcAuthError) else NO_ANSWER
+        fixes = {NO_TRUST: DISTRUST in what, NO_LOGIN: isinstance(error, BmcAuthError), TOO_MANY: SPENT in what}
+        fix = next((fix for fix, fits in fixes.items() if fits), NO_ANSWER)
         return Unread(address=address, why=what, fix=fix, silent=silent)
 
 

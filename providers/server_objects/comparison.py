@@ -24,15 +24,16 @@ def refusals(wanted: Collection[str], gone: Collection[str], found: Mapping[str,
     """
     for name in (*wanted, *gone):
         kind, _, own = name.partition("/")
+        is_linked = bool(found.get(f"{MACHINE}/{own}", {}).get("spec", {}).get("providerID"))
         if kind == HOST and name in found:
-            yield from _not_ours(name, own, found[name])
-        elif kind == HOST and found.get(f"{MACHINE}/{own}", {}).get("spec", {}).get("providerID") and name in wanted:
+            yield from _not_ours(name, own, found[name], is_linked=is_linked)
+        elif kind == HOST and is_linked and name in wanted:
             what = f"missing, but {MACHINE}/{own} was linked to it, and fails for good with a new one"
             drain = f"drain the node, delete {MACHINE}/{own}, with which it goes, and reinstall the server"
             yield Fault(name, what, f"{drain} (docs/how-to/day-two.md); or {LEAVE}")
 
 
-def _not_ours(name: str, own: str, found: Manifest) -> Iterator[Fault]:
+def _not_ours(name: str, own: str, found: Manifest, *, is_linked: bool) -> Iterator[Fault]:
     """Yield the traits of a host by which metal3 may touch its server, or a change would break what others have."""
     spec = found.get("spec", {})
     if spec.get("bmc", {}).get("address") and not _is_detached(found):
@@ -41,7 +42,8 @@ def _not_ours(name: str, own: str, found: Manifest) -> Iterator[Fault]:
         yield Fault(name, what, f"{detach}, and run `pulumi up` again once its operationalStatus is {DETACHED}")
     elif not spec.get(EXTERNAL):
         what = f"`{EXTERNAL}` is not true, and cannot be changed"
-        yield Fault(name, what, f"delete it, which touches no server, and run `pulumi up` again; or {LEAVE}")
+        fix = f"delete it, which touches no server, and run `pulumi up` again; or {LEAVE}"
+        yield Fault(name, what, LEAVE if is_linked else fix)  # without it, its Machine fails for good
     elif (consumer := spec.get("consumerRef")) and (consumer.get("kind"), consumer.get("name")) != (MACHINE, own):
         yield Fault(
             name, f"{consumer.get('kind')}/{consumer.get('name')} has claimed it, wanted {MACHINE}/{own}", LEAVE

@@ -116,9 +116,10 @@ class ServerObjectsEngine:
             except RefusedError as error:
                 fix = "see which rule or web hook of the cluster refuses it, and run `pulumi up` again"
                 raise ConfigError(Fault(name, f"the API refuses it: {error}", fix)) from None
-        # A Machine is drained before its host goes.
-        for name in sorted({*gone} & found.keys(), key=lambda name: not name.startswith(MACHINE)):
-            if "deletionTimestamp" not in found[name]["metadata"]:
+        for name in sorted({*gone} & found.keys()):
+            kind, _, own = name.partition("/")
+            may_go = kind == MACHINE or f"{MACHINE}/{own}" not in found  # a Machine goes once its node is drained
+            if may_go and "deletionTimestamp" not in found[name]["metadata"]:
                 self.api.delete(self.spec.api_vip, path_of(name))
         return None
 

@@ -188,6 +188,29 @@ def test_a_bmc_is_read_once_however_its_address_is_spelled() -> None:
     assert hosts_of(*spellings) == ["https://10.0.0.1", "https://BMC.lab.test"]
 
 
+@pytest.mark.parametrize("desk", [{"hosts": 1}], indirect=True)
+def test_refused_logins_and_sessions_count_among_the_forty_requests(desk: Desk) -> None:
+    header = {"WWW-Authenticate": "Digest realm=BMC"}
+    desk.fleet.fault(Fault("GET .*/Systems$", "status", status=401, headers=header, times=2))
+    members = [{"@odata.id": "/redfish/v1/Systems/1"}] * 5
+    desk.fleet.fault(Fault("GET .*/Systems$", "says", says={"Members": members}))
+    desk.logins(WRONG, CANARY)
+    inventory = desk.read(desk.address(0))
+    assert {server.login for server in inventory.servers} == {2}
+    assert desk.fleet.total().sessions == 0
+    assert 35 <= len(desk.fleet.figures(0).lines) <= 40
+
+
+@pytest.mark.parametrize("desk", [{"hosts": 1}], indirect=True)
+def test_a_bmc_of_more_systems_than_requests_says_how_to_read_them(desk: Desk) -> None:
+    says = {"Members": [{"@odata.id": f"/redfish/v1/Systems/{number}"} for number in range(60)]}
+    desk.fleet.fault(Fault("GET .*/Systems$", "says", says=says))
+    done = desk.discover(desk.address(0))
+    assert done.returncode == 2
+    assert "name each of its systems by a bmc.address" in done.stdout
+    assert len(desk.fleet.figures(0).lines) <= 40
+
+
 @pytest.mark.parametrize("word", ["https://root:s3cret@10.0.0.1", "redfish://root:s3cret@10.0.0.1", "r:s3cret@a-b"])
 def test_a_login_in_an_address_is_refused_and_not_repeated(word: str) -> None:
     with pytest.raises(ConfigError) as caught:

@@ -254,7 +254,10 @@ def test_a_host_that_metal3_would_inspect_or_others_claimed_is_refused(linked: R
     linked.store.host("okd-worker-0")["spec"]["externallyProvisioned"] = False
     linked.store.host("okd-worker-1")["spec"]["consumerRef"]["name"] = "okd-x7k2p-worker-0-9vtkk"
     one, other = linked.refused().splitlines()
-    assert one.startswith(f"{HOST}: `externallyProvisioned` is not true, and cannot be changed. Fix: delete it")
+    inspected = f"{HOST}: `externallyProvisioned` is not true, and cannot be changed. Fix: "
+    assert one.startswith(f"{inspected}`pulumi config set")  # its Machine is linked, and would fail without it
+    linked.store.remove("machines", "okd-worker-0")
+    assert linked.refused().startswith(f"{inspected}delete it, which touches no server")
     claimed = "Machine/okd-x7k2p-worker-0-9vtkk has claimed it, wanted Machine/okd-worker-1. Fix: `pulumi config set"
     assert other.startswith(f"BareMetalHost/okd-worker-1: {claimed}")
 
@@ -272,6 +275,20 @@ def test_a_server_that_leaves_takes_its_objects_along(linked: Rig) -> None:
     assert linked.metal3.touched == []
     assert "okd-worker-1" not in linked.metal3.nodes
     assert linked.ensure(*names) == []
+
+
+def test_the_host_of_a_server_that_leaves_stays_until_its_node_is_drained(linked: Rig) -> None:
+    names = ("Machine/okd-worker-1", "BareMetalHost/okd-worker-1")
+    linked.spec = SPEC.changed(objects={name: own for name, own in SPEC.objects.items() if name not in names})
+    linked.metal3.step = lambda: None  # type: ignore[method-assign]
+    with pytest.raises(IncompleteError, match="not deleted yet"):
+        linked.ensure(*names, deadline_s=20)
+    assert [path for _, path in linked.store.calls] == ["machines/okd-worker-1"]
+
+
+def test_an_arbiter_has_to_be_in_etcd_too() -> None:
+    plan = clusters.plan("arbiter")
+    assert {*ServerObjectsSpec.of(plan, "prod").control_plane} == {*plans.HOSTS[:3]}
 
 
 def test_a_server_that_leaves_is_not_switched_off_by_metal3(linked: Rig) -> None:
