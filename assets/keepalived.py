@@ -14,6 +14,8 @@ OKD_CHECK = f"{BIN}/okd-check.sh"
 OWN_API_GONE = (
     "No weight: no node lists this machine, so it does not hear that one took the VIP, and must give it up."
 )
+OWN_API_GONE_S = 15
+"""keepalived notices an API that ends in 4 s, 10 s if the API is silent, and a node takes the VIP 4 s later."""
 MOVES: dict[Policy, str] = {"release": "the bootstrap lets go", "preempt": "a control-plane node serves"}
 
 

@@ -286,11 +286,6 @@ def test_the_host_of_a_server_that_leaves_stays_until_its_node_is_drained(linked
     assert [path for _, path in linked.store.calls] == ["machines/okd-worker-1"]
 
 
-def test_an_arbiter_has_to_be_in_etcd_too() -> None:
-    plan = clusters.plan("arbiter")
-    assert {*ServerObjectsSpec.of(plan, "prod").control_plane} == {*plans.HOSTS[:3]}
-
-
 def test_a_server_that_leaves_is_not_switched_off_by_metal3(linked: Rig) -> None:
     """The deletion of a host with a BMC powers it off."""
     linked.store.host("okd-worker-1")["spec"]["bmc"] = {"address": "redfish://192.0.2.9"}
