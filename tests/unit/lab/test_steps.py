@@ -11,6 +11,7 @@ import pytest
 from base.errors import HandoffUnsafeError
 from base.log_entries import Event
 from cli.runs import chart
+from cluster.values.role import Role
 from lab import site as lab_site
 from lab.disks import wanted_of
 from lab.inventory import STACK, Site, load_site
@@ -262,3 +263,15 @@ def test_a_server_with_a_static_address_needs_it_and_no_lease(
             rehearsal._prove_addresses()
     else:
         rehearsal._prove_addresses()
+
+
+@pytest.mark.parametrize(("stack", "paths"), [(STACK, ["master"]), ("arbiter", ["master", "arbiter"])])
+def test_phase_bootstrap_proves_the_first_boot_of_each_role(
+    stack: str, paths: list[str], rehearse: Callable[[Evidence], Rehearsal]
+) -> None:
+    rehearsal = rehearse(Evidence())
+    plan = load_site(stack).plan
+    rehearsal.plan = PLAN.changed(hosts=plan.hosts)
+    rehearsal.bootstrap()
+    proven = [call.args[:2] for call in rehearsal.proofs.first_boots.call_args_list]  # type: ignore[attr-defined]
+    assert proven == [(f"/config/{path}", plan.of(role)) for path, role in zip(paths, Role, strict=False)]
