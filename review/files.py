@@ -4,11 +4,14 @@ import difflib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from cluster.values.role import BOOTSTRAP, Role
 from providers.rendered_asset.model import RenderedAssetSpec
 from review.preview import SECRET, Change, Preview
 from review.text import counted
 
-FOLDERS = {"bootstrap": "the bootstrap VM", "control-plane": "the control plane", "compute": "compute"}
+OF_ROLES = {Role.CONTROL_PLANE: "the control plane", Role.ARBITER: "the arbiter", Role.COMPUTE: "compute"}
+FOLDERS: dict[str, str] = {BOOTSTRAP: "the bootstrap VM", **OF_ROLES}
+"""By folder, whose files it has; those of one host are in a folder of its own."""
 CONTEXT = 3
 """Lines around a change, as `diff -u` shows."""
 

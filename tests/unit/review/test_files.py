@@ -44,6 +44,11 @@ def test_hunks_of_equal_reach_stay_together_and_others_apart() -> None:
     assert own.lines == (" b", " c", " d", "-x", "+y", " f", " g", " h")
 
 
+def test_the_files_of_arbiters_are_not_those_of_a_host_of_that_name() -> None:
+    shared, own = found(file("arbiter", "/etc/a", OLD, NEW), file("hosts/arbiter", "/etc/b", OLD, OLD.upper()))
+    assert (shared.reach, own.reach) == ((MachineFile("/etc/a", "the arbiter"),), (MachineFile("/etc/b", "arbiter"),))
+
+
 def test_two_hunks_of_one_file_are_separated() -> None:
     (both,) = found(file("compute", "/etc/a", OLD + OLD, NEW + OLD.replace("e\n", "y\n")))
     assert both.lines == (*HUNK, "@@", *(line.replace("E", "y") for line in HUNK))
