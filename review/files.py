@@ -9,8 +9,12 @@ from providers.rendered_asset.model import RenderedAssetSpec
 from review.preview import SECRET, Change, Preview
 from review.text import counted
 
-OF_ROLES = {Role.CONTROL_PLANE: "the control plane", Role.ARBITER: "the arbiter", Role.COMPUTE: "compute"}
-FOLDERS: dict[str, str] = {BOOTSTRAP: "the bootstrap VM", **OF_ROLES}
+OF_ROLES: dict[str, str] = {
+    Role.CONTROL_PLANE: "the control plane",
+    Role.ARBITER: "the arbiter",
+    Role.COMPUTE: "compute",
+}
+FOLDERS = {BOOTSTRAP: "the bootstrap VM", **OF_ROLES}
 """By folder, whose files it has; those of one host are in a folder of its own."""
 CONTEXT = 3
 """Lines around a change, as `diff -u` shows."""
