@@ -185,7 +185,7 @@ def _master(site: Site, profile: Profile, common: list[File], frame: str, others
 def _arbiter(site: Site, profile: Profile, common: list[File]) -> str:
     """Return the config of a machine with etcd and a kubelet, and nothing else of the control plane."""
     listening = MachineParts() if profile.kubeconfig else _haproxy(["kubelet's port"], listens=True)
-    parts = listening + profile.compute
+    parts = listening + profile.arbiter
     units = (_etcd("arbiter"), *map(unit, _NODE), *parts.units)
     return Config((*common, *parts.files, *_node_files(site, Role.ARBITER)), units, _users(site)).to_json()
 

@@ -8,7 +8,7 @@ from assets.ignition import File, Unit
 from lab.inventory import Site
 from lab.payload.ignition import file, script, text, unit
 from lab.payload.profile import MachineParts, Profile
-from lab.payload.tls import TLS, ClusterTls, loopback_kubeconfig, make_tls
+from lab.payload.tls import CONTROLLERS, SERVER_CAS, TLS, ClusterTls, loopback_kubeconfig, make_tls
 from payload.kubeconfig import INSIDE
 
 SHUTDOWN_S = 20
@@ -52,6 +52,14 @@ def kubernetes(site: Site) -> Profile:
             (*api, *kubelet.files),
             (*servers, *kubelet.units),
         ),
+        # Whichever member leads etcd stands in for its operator, which asks the API.
+        arbiter=MachineParts(
+            tuple(
+                _pem(f"{TLS}/{name}", tls.files[name])
+                for name in (SERVER_CAS, f"{CONTROLLERS}.crt", f"{CONTROLLERS}.key")
+            )
+        )
+        + kubelet,
         compute=kubelet,
         environment={"SERVICE_NETWORK": str(services), "SHUTDOWN_S": shutdown_s},
         kubeconfig=tls.kubeconfig,

@@ -1,4 +1,4 @@
-"""The two kinds of payload: what each adds to bootstrap, control plane and compute."""
+"""The two kinds of payload: what each adds to the bootstrap and to each role."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,6 +29,7 @@ class Profile:
     """Port of etcd's clients: that of the API, if etcd stands in for it."""
     bootstrap: MachineParts = MachineParts()
     control_plane: MachineParts = MachineParts()
+    arbiter: MachineParts = MachineParts()
     compute: MachineParts = MachineParts()
     environment: Mapping[str, object] = field(default_factory=dict)
     """Values in the environment of the payload's scripts."""

@@ -13,7 +13,7 @@ from testing.certificates import Authority, Pair
 
 TLS = "/opt/openshift/tls"
 CONTROLLERS = "kube-control-plane-kube-controller-manager-client"
-_CLIENT_CAS, _SERVER_CAS = (f"kube-apiserver-complete-{kind}-ca-bundle.crt" for kind in ("client", "server"))
+_CLIENT_CAS, SERVER_CAS = (f"kube-apiserver-complete-{kind}-ca-bundle.crt" for kind in ("client", "server"))
 _ADMIN = ("system:admin", "system:masters")
 _BOOTSTRAPPERS = "system:serviceaccounts:openshift-machine-config-operator"
 _NODE_BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-bootstrapper"
@@ -69,7 +69,7 @@ def make_tls(domain: str, services: Network) -> ClusterTls:
             **{f"{name}.key": pair.key for name, pair in pairs.items()},
             **{f"{name}.{'pub' if name == 'service-account' else 'crt'}": pairs[name].certificate for name in pairs},
             "kube-apiserver-lb-signer.crt": balanced.pem,
-            _SERVER_CAS: server_cas,
+            SERVER_CAS: server_cas,
             _CLIENT_CAS: "".join(ca.pem for ca in clients),
         },
         _kubeconfig(api, server_cas, operator),
@@ -81,7 +81,7 @@ def make_tls(domain: str, services: Network) -> ClusterTls:
 def loopback_kubeconfig() -> str:
     """Return the kubeconfig of the controllers, which use the API server on their machine."""
     return _kubeconfig_of(
-        {"server": "https://localhost:6443", "certificate-authority": f"{TLS}/{_SERVER_CAS}"},
+        {"server": "https://localhost:6443", "certificate-authority": f"{TLS}/{SERVER_CAS}"},
         {"client-certificate": f"{TLS}/{CONTROLLERS}.crt", "client-key": f"{TLS}/{CONTROLLERS}.key"},
     )
 

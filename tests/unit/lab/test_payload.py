@@ -15,7 +15,7 @@ from assets.render import render
 from base.errors import PayloadError
 from lab.inventory import load_site
 from lab.payload import Payload, make_kubernetes_payload, make_payload, write_payload
-from lab.payload.tls import TLS
+from lab.payload.tls import CONTROLLERS, SERVER_CAS, TLS
 from lab.shell import LabError
 from payload.bootstrap_checks import PLATFORM_MANIFEST, ROOT_CA
 from payload.checks import Expected, check_payload
@@ -351,3 +351,10 @@ def test_an_arbiter_has_etcd_alone_and_both_config_servers_serve_it() -> None:
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     addresses = map(str, names.get_values_for_type(x509.IPAddress))
     assert str(site.plan.arbiters[0].address) in addresses, "a node asks each member of etcd before it removes one"
+
+
+def test_an_arbiter_that_leads_etcd_can_ask_the_api() -> None:
+    payload = make_kubernetes_payload(load_site("arbiter"))
+    asks = {f"{TLS}/{CONTROLLERS}.crt", f"{TLS}/{CONTROLLERS}.key", f"{TLS}/{SERVER_CAS}"}
+    assert asks < files(payload.role_master).keys()
+    assert {path for path in files(payload.role_arbiter) if path.startswith(TLS)} == asks
