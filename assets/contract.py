@@ -32,8 +32,6 @@ Source: `scripts/rundnsmasq` of openshift/ironic-image, which copies both from t
 
 CONF = "/etc/okd-baremetal"
 RUN = "/run/okd-baremetal"
-OWN_API_GONE_S = 15
-"""keepalived notices an API that ends in 4 s, 10 s if the API is silent, and a node takes the VIP 4 s later."""
 STATE = "/var/lib/okd-baremetal"
 BIN = "/usr/local/bin"
 UNITS = reading.UNITS

@@ -1,6 +1,6 @@
 """keepalived.conf as data: which machine claims which VIP, with which priority, after which checks."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 
 from assets.contract import BIN, MONITOR_PORT, PROVISIONING_PORT, ROUTER_PORT
@@ -14,6 +14,8 @@ OKD_CHECK = f"{BIN}/okd-check.sh"
 OWN_API_GONE = (
     "No weight: no node lists this machine, so it does not hear that one took the VIP, and must give it up."
 )
+OWN_API_GONE_S = 15
+"""keepalived notices an API that ends in 4 s, 10 s if the API is silent, and a node takes the VIP 4 s later."""
 MOVES: dict[Policy, str] = {"release": "the bootstrap lets go", "preempt": "a control-plane node serves"}
 
 
@@ -106,7 +108,7 @@ def on_bootstrap(plan: Intent) -> Keepalived:
     share = VipShare("API", plan.api, numbers.bootstrap, (own_api,))
     if plan.balancer is Balancer.OPERATOR:
         # Some seconds later than the other check: a node has taken the VIP by then.
-        script = f"{own_api.script} gone"
+        script = f"{own_api.script} {OWN_API_GONE_S}"
         gone = replace(own_api, name="own_api_gone", why=OWN_API_GONE, script=script, weight=None)
         share = replace(share, checks=(own_api, gone), password=f"{plan.name}_api_vip"[:8])
     instances = _instances(plan, share, machine, plan.control_plane)
@@ -213,7 +215,7 @@ def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable
     return tuple(
         Instance(
             name=f"{plan.name}_{share.what}_{number}",
-            why=_why(plan, share),
+            why=_why(plan, share, others),
             interface=placeholder(address),
             router_id=vip.router_id,
             priority=share.priority,
@@ -230,11 +232,13 @@ def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable
     )
 
 
-def _why(plan: Intent, share: VipShare) -> tuple[str, ...]:
+def _why(plan: Intent, share: VipShare, others: Collection[Machine]) -> tuple[str, ...]:
     if plan.balancer is Balancer.OPERATOR:
         first = (
             "Adverts go one way: the nodes' keepalived, of the machine-config operator, does not list this machine."
         )
+    elif share.vip.transport == "unicast" and not others:
+        first = "Multicast: no other machine claims the VIP, and keepalived knows no unicast without peers."
     elif share.vip.transport == "unicast":
         first = "Every machine lists all others, always: if only one side lists the other, both become MASTER."
     elif share.what == "INGRESS":

@@ -94,7 +94,7 @@ def render_bootstrap(plan: Intent) -> Files:
         *(_in_place_of_the_payload(plan) if is_baremetal else (*_dns(plan, BOOTSTRAP), _dhclient(plan))),
         *_chrony(plan),
         *_external(plan),
-        *_boots_of_the_control_plane(plan),
+        *_boots_by_bootstrap(plan),
     )
 
 
@@ -185,8 +185,8 @@ def _images(plan: Intent, role: MachineRole) -> Files:
     )
 
 
-def _boots_of_the_control_plane(plan: Intent) -> Files:
-    """Render what the bootstrap VM needs to serve the control plane's network boot; nothing if none boots so."""
+def _boots_by_bootstrap(plan: Intent) -> Files:
+    """Render what the bootstrap VM needs to serve the network boot of others; nothing if it serves none."""
     own = plan.provisioning
     if not boot_clients_of(plan, BOOTSTRAP):
         return ()

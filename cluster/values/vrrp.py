@@ -51,13 +51,13 @@ API: dict[Policy, ApiPriorities] = {
     "release": ApiPriorities(bootstrap=70, release=-20, bootstrap_api_down=-20),
     "preempt": ApiPriorities(bootstrap=51, release=-1, bootstrap_api_down=-1),
 }
-"""A healthy control-plane node has 68; any node that balances the API has at least 58, and any other at most 48.
+"""A healthy control-plane node has 68; one that balances the API at least 58, of five nodes 56; any other at most 48.
 
 `release`: the bootstrap VM has 70 (machine-config operator 1537a2234 and 2aae23b81) while its API is ready, until it
-releases the VIP. Else it has 50: less than every node that serves, more than every node that does not. So the VIP
-moves to a node that serves, and returns by itself if the control plane dies right after the release. `preempt`: the
-bootstrap VM has 51 from the start, and the first node that serves takes the VIP (as up to OpenShift 4.5, with 50).
-With 51, it stays between the two groups of nodes after both decrements.
+releases the VIP. Without one of both it has 50: less than every node that serves, more than every node that does not.
+Without both it has 30. So the VIP moves to a node that serves, and returns by itself if the control plane dies right
+after the release. `preempt`: the bootstrap VM has 51 at most, and the first node that serves takes the VIP (as up to
+OpenShift 4.5, with 50). With 51, it stays between the two groups of nodes after both decrements.
 """
 
 INGRESS = IngressPriorities()

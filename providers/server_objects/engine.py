@@ -124,18 +124,19 @@ class ServerObjectsEngine:
         return None
 
     def _concerns_etcd(self, name: str) -> bool:
-        """Whether an object links servers that hold etcd: the Provisioning object links all at once."""
+        """Whether an object links servers with a copy of etcd: the Provisioning object links all at once."""
         kind, _, own = name.partition("/")
-        return kind == PROVISIONING or own in self.spec.control_plane
+        return kind == PROVISIONING or own in self.spec.holders_of_etcd
 
     def _out_of_etcd(self) -> str | None:
-        """Return the servers that are to hold etcd, and are no members of it.
+        """Return the servers that should hold a copy of etcd, and are no members.
 
-        Once one Machine of the control plane runs, the etcd operator admits only nodes whose Machine runs too.
+        Once one Machine of the pools master and arbiter runs, the etcd operator admits only nodes whose Machine runs
+        too (pkg/operator/starter.go of cluster-etcd-operator, b4786ae33).
         """
         members = self.api.get(self.spec.api_vip, ETCD_MEMBERS, ConfigMap)
         listed = {*members.data.values()} if members else set[str]()
-        outside = [name for name, addresses in self.spec.control_plane.items() if not listed & {*addresses}]
+        outside = [name for name, addresses in self.spec.holders_of_etcd.items() if not listed & {*addresses}]
         return f"not in etcd yet: {', '.join(few(outside))}" if outside else None
 
     def _make(self, name: str) -> None:

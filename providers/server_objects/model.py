@@ -17,8 +17,8 @@ class ServerObjectsSpec(Spec):
     api_name: str
     """DNS name of the API, for TLS by address."""
     api_vip: str
-    control_plane: dict[str, tuple[str, ...]]
-    """All addresses of each server of control plane and arbiters, by name: each has to be a member of etcd first."""
+    holders_of_etcd: dict[str, tuple[str, ...]]
+    """All addresses of each server with a copy of etcd, by name: each has to be a member of etcd first."""
     objects: dict[str, dict[str, Any]]
     """The manifest of each object by its kind and name, as `Machine/okd-worker-0`."""
     deadline_s: float
@@ -30,7 +30,7 @@ class ServerObjectsSpec(Spec):
             stack=stack,
             api_name=f"api.{plan.domain}",
             api_vip=str(plan.api.address),
-            control_plane={server.name: tuple(map(str, server.addresses)) for server in plan.holders_of_etcd},
+            holders_of_etcd={server.name: tuple(map(str, server.addresses)) for server in plan.holders_of_etcd},
             objects=manifests(plan),
             deadline_s=plan.options.deadlines.install_s,
         )

@@ -43,7 +43,7 @@ class Metal3:
     store: Store
     nodes: dict[str, str]
     """Address of each node, by name."""
-    control_plane: frozenset[str]
+    holders_of_etcd: frozenset[str]
     """Names of the nodes that belong into etcd."""
     members: set[str]
     """Names of those that are in it."""
@@ -163,13 +163,17 @@ class Metal3:
         machine["status"] = status
 
     def _etcd(self) -> None:
-        """Once one Machine of the control plane runs, a node without one that has its address stays out for ever."""
+        """Once one Machine of these pools runs, a node without one that has its address stays out for ever.
+
+        Their label: pkg/operator/starter.go of cluster-etcd-operator, b4786ae33.
+        """
         label = "machine.openshift.io/cluster-api-machine-role"
-        machines = [each for each in self.store.list(MACHINES) if each["metadata"]["labels"].get(label) == "master"]
+        pools = ("master", "arbiter")
+        machines = [each for each in self.store.list(MACHINES) if each["metadata"]["labels"].get(label) in pools]
         running = [each for each in machines if each.get("status", {}).get("phase") == "Running"]
         linked = {each["status"]["nodeRef"]["name"] for each in running}
         if running:
-            self.kept_out += sorted(self.control_plane - self.members - linked)
+            self.kept_out += sorted(self.holders_of_etcd - self.members - linked)
 
 
 def _known(details: Object) -> Object:

@@ -139,7 +139,7 @@ def test_the_preflight_probes_the_inputs_of_the_vm_and_the_rollout(bootstrap: Gr
     rollout = bootstrap.one("HostProvisioning").inputs
     assert inputs["bridges"] == {"externalBridge": vm["bridge"]}
     assert inputs["vm"] == vm["name"]
-    assert (inputs["payload"], inputs["domain"]) == (plans.PAYLOAD, "okd.lab.test")
+    assert (inputs["payload"], inputs["domain"]) == ({**plans.PAYLOAD, "arbiter": ""}, "okd.lab.test")
     assert inputs["payload"]["bootstrap"] == vm["payload_sha256"]
     for key in ("libvirt_uri", "pool", "base_volume", "disk_gib", "emulated"):
         assert inputs[key] == vm[key], key

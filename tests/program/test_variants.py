@@ -44,7 +44,7 @@ def test_without_compute_the_control_plane_holds_the_ingress_vip(declared: Run) 
     assert not any(name.startswith("okd-compute") for name in production.resources)
 
 
-def test_an_arbiter_is_installed_beside_the_control_plane_in_phase_bootstrap(declared: Run) -> None:
+def test_an_arbiter_is_installed_beside_the_control_plane(declared: Run) -> None:
     """Neither waits for the other: etcd may grow only when three nodes are there."""
     bootstrap = declared("arbiter")
     production = declared("arbiter", bootstrap, phase="production")

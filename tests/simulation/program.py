@@ -1,4 +1,4 @@
-"""What `components/cluster.py` declares for one run, in its order; tests compare it with the graph itself."""
+"""What `components/cluster.py` declares for one run, in its order; `tests/program` compares it with the graph."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -25,6 +25,15 @@ from tests.simulation.stack import AnyProvider, Declared
 from wires.bmc.identity import MachineId
 
 MACHINES, NETWORK, VM, API, INGRESS = "machines", "network", "bootstrap", "api", "ingress"
+
+LEFT_OUT = {
+    "RenderedAsset": "writes one file of the provisioner; the files of a machine reach it by the other resources",
+    "ProvisionerPreflight": "only reads, and refuses before anything is changed",
+    "OkdInstalled": "only reads, once all promises have been kept",
+    "ServerObjects": "has its own world, of platform baremetal: `testing/fakes/metal3.py`",
+    "DestroyGuard": "only refuses; `protect` refuses a `destroy` in a history",
+}
+"""The kinds of resources that no history has, and why."""
 
 
 @cache

@@ -2,8 +2,10 @@
 
 import pytest
 
+from testing.checkout import ROOT
 from tests.simulation.history import Act, History, drawn
 from tests.simulation.life import Life
+from tests.simulation.planted import FAULTS
 from tests.simulation.shrink import shrunk, story
 
 CHUNKS, HISTORIES = 6, 5
@@ -29,3 +31,8 @@ def test_a_kind_world_reaches_production_in_two_runs_and_is_left_as_found() -> N
     life = Life(History("kind", acts=(Act("up", "bootstrap"), Act("up", "production")), ends_destroyed=True))
     assert life.live() == []
     assert life.world.libvirt.generation is None
+
+
+@pytest.mark.parametrize(("module", "old"), [(module, old) for module, old, _ in FAULTS.values()], ids=[*FAULTS])
+def test_a_planted_fault_has_its_place_in_the_program(module: str, old: str) -> None:
+    assert (ROOT / f"{module.replace('.', '/')}.py").read_text().count(old) == 1

@@ -70,8 +70,17 @@ def asked(address: str, name: str, kind: str) -> tuple[str, set[str]]:
     return dns.rcode.to_text(answer.rcode()), found
 
 
-@pytest.mark.parametrize("role", [BOOTSTRAP, *Role])
-@pytest.mark.parametrize(("name", "families"), [("rehearsal", FOUR), ("ipv6", SIX), ("dual-stack", BOTH)])
+@pytest.mark.parametrize(
+    ("name", "families", "role"),
+    [
+        *(
+            (name, families, role)
+            for name, families in (("rehearsal", FOUR), ("ipv6", SIX), ("dual-stack", BOTH))
+            for role in (BOOTSTRAP, Role.CONTROL_PLANE, Role.COMPUTE)
+        ),
+        ("arbiter", FOUR, Role.ARBITER),
+    ],
+)
 def test_coredns_answers_the_clusters_names_and_forwards_the_rest(
     name: str, families: dict[str, str | None], role: MachineRole, tmp_path: Path
 ) -> None:
@@ -96,7 +105,7 @@ def test_coredns_answers_the_clusters_names_and_forwards_the_rest(
     in_own_network(scenario)
 
 
-@pytest.mark.parametrize("role", [BOOTSTRAP, *Role])
+@pytest.mark.parametrize("role", [BOOTSTRAP, Role.CONTROL_PLANE, Role.COMPUTE])
 def test_coredns_answers_the_address_of_a_balancer_of_the_site(role: MachineRole, tmp_path: Path) -> None:
     plan = clusters.plan("balancer")
 

@@ -32,7 +32,7 @@ from testing.fakes.kube_api import kube_api
 from testing.kubeconfigs import write_kubeconfig
 from wires.api.https import pool_at
 from wires.api.kubernetes import KubeApi
-from wires.api.resources import ChangedError
+from wires.api.resources import ChangedError, RefusedError
 
 LOCAL, HOST, OWN = "127.0.0.1", "worker-0", "192.0.2.31"
 
@@ -186,7 +186,7 @@ def test_a_request_that_is_not_the_servers_own_stays_pending(
 
 @pytest.mark.parametrize(
     ("read", "status", "error"),
-    [({"uid": "another"}, 422, ConnectionError), ({"resourceVersion": "1"}, 409, ChangedError)],
+    [({"uid": "another"}, 422, RefusedError), ({"resourceVersion": "1"}, 409, ChangedError)],
     ids=["another", "changed"],
 )
 def test_a_request_that_changed_after_it_was_checked_is_not_approved(

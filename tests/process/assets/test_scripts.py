@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from assets import contract
+from assets.keepalived import OWN_API_GONE_S
 from assets.render import render_bootstrap, render_role
 from cluster.plan import ClusterPlan, Role
 from cluster.values.vrrp import API, GIVES_UP
@@ -73,13 +74,14 @@ def test_the_check_of_the_own_api_passes_only_while_the_api_is_ready(scripts: Pa
 
 @pytest.mark.parametrize(
     ("ago_s", "status"),
-    [(None, 0), (0, 0), (contract.OWN_API_GONE_S - 2, 0), (contract.OWN_API_GONE_S + 2, 1)],
+    [(None, 0), (0, 0), (OWN_API_GONE_S - 2, 0), (OWN_API_GONE_S + 2, 1)],
     ids=["never-ready", "ready", "ready-lately", "gone"],
 )
 def test_the_own_api_is_gone_some_seconds_after_it_was_ready(scripts: Path, ago_s: int | None, status: int) -> None:
     was_ready = "" if ago_s is None else f"echo $((up_s - {ago_s})) > {contract.RUN}/own-api-was-ready; "
     run = run_on_a_machine(
-        f"read -r up_s _ < /proc/uptime; up_s=${{up_s%.*}}; {was_ready}{scripts}/bin/okd-own-api.sh gone", scripts
+        f"read -r up_s _ < /proc/uptime; up_s=${{up_s%.*}}; {was_ready}{scripts}/bin/okd-own-api.sh {OWN_API_GONE_S}",
+        scripts,
     )
     assert run.returncode == status, run.stderr
 

@@ -34,6 +34,7 @@ def written(path: Path, change: Callable[[dict[str, Any]], object]) -> Path:
 
 PROCESSES = {
     "new-site": ("stacks",),
+    "discover": ("--logins", "none", "none"),
     "init": ("new", "--install-config", "none.yaml"),
     "move-secrets": ("none",),
     "payload": ("none",),

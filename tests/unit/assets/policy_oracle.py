@@ -8,7 +8,7 @@ from itertools import chain, combinations
 from assets.file import Files
 from assets.render import Rendered
 from cluster.options import Transport
-from cluster.plan import Intent, Server
+from cluster.plan import Intent, Role, Server
 from cluster.values.address import Address
 from cluster.values.vrrp import Policy
 
@@ -62,7 +62,9 @@ def contradictions(intent: Intent, rendered: Rendered) -> list[str]:
     """Return the contradictions of rendered files to the API VIP's policy and to each VIP's transport, by family."""
     released = int(_value(_text(rendered.bootstrap, "okd-vip-channel.sh"), "echo(?= -)"))
     bootstrap = parse(_text(rendered.bootstrap, "keepalived.conf"))
-    servers = [(server, parse(_text(rendered.of(server), "keepalived.conf"))) for server in intent.servers]
+    # An arbiter claims no VIP.
+    claiming = [server for server in intent.servers if server.role is not Role.ARBITER]
+    servers = [(server, parse(_text(rendered.of(server), "keepalived.conf"))) for server in claiming]
     faults = []
     for number, vip in enumerate(intent.api.addresses):
         name = f"{intent.name}_API_{number}"

@@ -78,7 +78,7 @@ def test_the_bootstrap_s_keepalived_is_one_that_the_operators_nodes_accept() -> 
     (instance,) = on_bootstrap(intent).instances
     assert (instance.password, instance.router_id, instance.priority) == ("okd_api_", router_ids("okd").api, 70)
     assert instance.peers == tuple(server.address for server in intent.control_plane)
-    assert [(check.weight, check.interval_s * check.fall) for check in instance.checks] == [(-20, 9), (None, 18)]
+    assert [(check.weight, check.interval_s * check.fall) for check in instance.checks] == [(-20, 4), (None, 4)]
 
 
 def test_vrrp_of_an_ipv6_vip_has_no_password() -> None:

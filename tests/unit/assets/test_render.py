@@ -103,6 +103,13 @@ def test_adverts_count_only_from_peers_on_the_segment(name: str) -> None:
             assert peer.endswith(" min_ttl 255 max_ttl 255")
 
 
+def test_a_machine_that_claims_a_vip_alone_says_no_list_of_peers() -> None:
+    alone = clusters.intent("spares", vrrp={"ingress": "unicast"})
+    (conf,) = [file for file in render(alone).of(alone.compute[0]) if file.path.endswith("/keepalived.conf")]
+    assert "unicast_peer" not in conf.text
+    assert "# Multicast: no other machine claims the VIP, and keepalived knows no unicast without peers." in conf.text
+
+
 def test_with_a_balancer_of_the_site_no_machine_claims_or_balances_a_vip() -> None:
     files = everything(clusters.intent("balancer"))
     assert {file.reader for file in files} & {Reader.KEEPALIVED, Reader.HAPROXY, Reader.NFT} == set()

@@ -93,7 +93,7 @@ def world(plan: Intent, holder: Machine, mac: str) -> World:
             **{(vip, 80, "/"): 200 for vip in ingress},
         },
         names={str(holder.address): names, SITE_DNS: {f"api.{domain}": {*api}}},
-        voters=sorted(server.name for server in plan.control_plane),
+        voters=sorted(server.name for server in (*plan.control_plane, *plan.arbiters)),
         ready=sorted(server.name for server in plan.servers),
         lines=[
             f"okd-lab: config-server GET {PATH} from {server.address} to {api[0]}" for server in plan.control_plane
@@ -258,10 +258,10 @@ def plan() -> Intent:
 
 
 @pytest.fixture
-def prove(plan: Intent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str, Spoil], Report]:
+def prove(plan: Intent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., Report]:
     """Return a function that proves something of a cluster that is spoiled before."""
 
-    def run(name: str, spoil: Spoil) -> Report:
+    def run(name: str, spoil: Spoil, plan: Intent = plan) -> Report:
         make, proof = PROOFS[name]
         found = make(plan)
         spoil(found)
@@ -299,6 +299,15 @@ def test_a_cluster_as_it_should_be_is_proven(name: str, prove: Callable[[str, Sp
 def test_evidence_against_a_proof_fails_it(name: str, how: str, prove: Callable[[str, Spoil], Report]) -> None:
     with pytest.raises(RehearsalError, match="seen "):
         prove(name, SPOILED[name][how])
+
+
+@pytest.mark.parametrize("name", ["control_plane_joined", "bootstrap_left_etcd"])
+def test_an_arbiter_has_to_be_a_member_of_etcd(name: str, prove: Callable[..., Report]) -> None:
+    plan = load_site("arbiter").plan
+    (arbiter,) = plan.arbiters
+    assert prove(name, lambda _: None, plan).proofs
+    with pytest.raises(RehearsalError, match="seen "):
+        prove(name, lambda found: found.voters.remove(arbiter.name), plan)
 
 
 def test_what_is_measured_is_measured_until_it_is_wanted_or_too_late(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -34,7 +34,7 @@ SPEC = spec_of()
 
 
 def members(*names: str) -> Object:
-    addresses = [SPEC.control_plane[name][-1] for name in names]
+    addresses = [SPEC.holders_of_etcd[name][-1] for name in names]
     return {"metadata": {"name": "etcd-endpoints"}, "spec": {}, "data": {f"id-{own}": own for own in addresses}}
 
 
@@ -131,8 +131,10 @@ def test_a_run_that_was_killed_after_any_write_continues() -> None:
         assert (rig.metal3.touched, rig.metal3.kept_out) == ([], [])
 
 
-def test_nothing_is_written_before_the_whole_control_plane_is_in_etcd() -> None:
-    rig = Rig()
+@pytest.mark.parametrize("plan", [PLAN, clusters.plan("arbiter", platform="baremetal")], ids=["three", "arbiter"])
+def test_nothing_is_written_before_each_holder_of_etcd_is_in_it(plan: ClusterPlan) -> None:
+    """The etcd operator reads the Machines of masters and arbiters alike."""
+    rig = Rig(spec_of(plan))
     rig.store.store_at(ETCD_MEMBERS, members(*MASTERS[:2]), "uid-e")
     assert rig.late().startswith(
         "objects of the servers: not in etcd yet: okd-master-2, after 20 s. Fix: see `oc get"
@@ -282,11 +284,6 @@ def test_the_host_of_a_server_that_leaves_stays_until_its_node_is_drained(linked
     with pytest.raises(IncompleteError, match="not deleted yet"):
         linked.ensure(*names, deadline_s=20)
     assert [path for _, path in linked.store.calls] == ["machines/okd-worker-1"]
-
-
-def test_an_arbiter_has_to_be_in_etcd_too() -> None:
-    plan = clusters.plan("arbiter")
-    assert {*ServerObjectsSpec.of(plan, "prod").control_plane} == {*plans.HOSTS[:3]}
 
 
 def test_a_server_that_leaves_is_not_switched_off_by_metal3(linked: Rig) -> None:
