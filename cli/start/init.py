@@ -103,6 +103,11 @@ def _discovered(source: Path, file: Path) -> tuple[dict[str, str], str]:
         raise ConfigError(*(fault.within(str(source)) for fault in error.faults)) from None
     hosts, rule = proposed(config, inventory, str(file))
     names = {host.name: usable(Identity(host.server.uuid, host.server.serial)) for host in hosts}
+    given = [name for name in names.values() if name]
+    if twice := [host.server.bmc for host in hosts if given.count(names[host.name]) > 1]:
+        raise ConfigError(
+            Fault(str(file), f"{', '.join(twice)} lead to one machine", "take all but one of them out of it")
+        )
     return {host: name for host, name in names.items() if name}, with_hosts(text, hosts, rule, inventory)
 
 

@@ -113,6 +113,14 @@ def test_what_an_entry_lacks_is_one_line_and_nothing_is_written(desk: Desk, chan
     assert not (desk.folder / "stacks").exists()
 
 
+def test_two_bmcs_of_one_machine_are_no_two_hosts(desk: Desk) -> None:
+    desk.discover({"uuid": uuid_of(3)})
+    done = desk.init()
+    both = ", ".join(f"{desk.fleet.base(host)}/redfish/v1/Systems/1" for host in (0, 3))
+    fault = f"servers.json: {both} lead to one machine. Fix: take all but one of them out of it\n"
+    assert (done.returncode, done.stderr) == (2, fault)
+
+
 def test_too_few_servers_are_refused(desk: Desk) -> None:
     desk.discover()
     inventory = json.loads((desk.folder / "servers.json").read_text())
