@@ -1,6 +1,6 @@
 """The one reader and writer of YAML text."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
@@ -63,11 +63,27 @@ def line_of(text: str, *keys: str) -> int | None:
     Raises:
         ConfigError: As `parse_yaml`.
     """
+    node = _node_at(text, keys)
+    return int(node.start_mark.line) + 1 if node else None
+
+
+def lines_of(text: str, *keys: str) -> list[int]:
+    """Return the numbers of the lines, from 1, of the value of nested keys: of a list, one per item.
+
+    Raises:
+        ConfigError: As `parse_yaml`.
+    """
+    node = _node_at(text, keys)
+    items = node.value if isinstance(node, yaml.SequenceNode) else [node] if node else []
+    return [int(item.start_mark.line) + 1 for item in items]
+
+
+def _node_at(text: str, keys: Sequence[str]) -> Any:
     node: Any = compose(text)
     for name in keys:
         members = node.value if isinstance(node, yaml.MappingNode) else ()
         node = next((value for key, value in members if key.value == name), None)
-    return int(node.start_mark.line) + 1 if node else None
+    return node
 
 
 def compose(text: str) -> Any:

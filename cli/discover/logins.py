@@ -33,8 +33,13 @@ def read_logins(file: Path) -> list[BmcLogin]:
     Raises:
         ConfigError: It cannot be read, others may read it, or it is no list of logins.
     """
-    if piped := str(file) == "-":
-        content = parse_yaml_as_written(read_standard_input())
+    where = "standard input" if str(file) == "-" else str(file)
+    if str(file) == "-":
+        text = read_standard_input()
+        try:
+            content = parse_yaml_as_written(text)
+        except ConfigError as error:
+            raise ConfigError(error.fault.within(where)) from None
     else:
         try:
             is_open = file.stat().st_mode & OTHERS
@@ -44,7 +49,6 @@ def read_logins(file: Path) -> list[BmcLogin]:
         content = read_yaml(file, parse_yaml_as_written)
         if is_open:
             raise ConfigError(Fault(str(file), "others may read it, and it has passwords", f"chmod 600 {word(file)}"))
-    where = "standard input" if piped else str(file)
     try:
         logins = TypeAdapter(list[BmcLogin]).validate_python(content)
     except ValidationError:

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from base.git import run_git
-from base.yaml_text import line_of
+from base.yaml_text import lines_of
 from cli.shared.command_line import stack_file
 from cluster.files import read_text
 from cluster.options import PREFIX
@@ -15,20 +15,21 @@ NEVER = "0" * 40
 
 
 def written(stack: str, option: str, host: str) -> datetime | str:
-    """Return when the line of an option for a host was written, or why nobody can tell.
+    """Return when the line of an option for a host was written, or why nobody can tell; of several lines, the oldest.
 
     That is the author's date of the last commit that changed the line: rebasing it does not renew it.
     """
-    line = line_of(read_text(stack_file(stack)), "config", f"{PREFIX}{option}", host)
-    if line is None:
+    lines = lines_of(read_text(stack_file(stack)), "config", f"{PREFIX}{option}", host)
+    if not lines:
         return "the stack's file has no plain line for it"
     here = Path()
     if run_git(here, "rev-parse", "--is-shallow-repository").stdout.strip() == "true":
         return "this clone has no history. Fix: fetch all of it (`fetch-depth: 0`, `GIT_DEPTH: 0`)"
-    blamed = run_git(here, "blame", "--porcelain", "-L", f"{line},{line}", "--", str(stack_file(stack)))
+    each = [f"-L{line},{line}" for line in lines]
+    blamed = run_git(here, "blame", "--porcelain", *each, "--", str(stack_file(stack)))
     if blamed.returncode:
         return "the stack's file is in no git repository"
-    if blamed.stdout.startswith(NEVER):
+    if re.search(f"^{NEVER}", blamed.stdout, re.M):
         return "it is not committed"
-    date = re.search(r"^author-time (\d+)$", blamed.stdout, re.M)
-    return datetime.fromtimestamp(int(date[1]), UTC) if date else "git does not date it"
+    dates = re.findall(r"^author-time (\d+)$", blamed.stdout, re.M)
+    return datetime.fromtimestamp(min(map(int, dates)), UTC) if dates else "git does not date it"

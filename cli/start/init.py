@@ -8,7 +8,7 @@ from typing import Any
 
 from base.errors import ConfigError, Fault, quoted, word
 from base.files import PRIVATE, write_private
-from base.yaml_text import line_of, parse_yaml
+from base.yaml_text import parse_yaml
 from cli.bmc import consents_of
 from cli.inspect.check import check_file, print_verdicts
 from cli.shared.command import Command
@@ -20,7 +20,7 @@ from cli.start.site_facts import LocalSite
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, may_be_a_secret, read
 from cluster.inventory.file import read_inventory
-from cluster.inventory.hosts import KEYS, proposed, with_hosts
+from cluster.inventory.hosts import proposed, room_for_hosts, with_hosts
 from cluster.known_options import LOGINS, PULL_SECRET
 from cluster.options import read_options
 from cluster.plan import Intent, load_bmcs
@@ -94,13 +94,20 @@ def init(options: argparse.Namespace) -> int:
 
 def _discovered(source: Path, file: Path) -> tuple[dict[str, str], str]:
     """Return the consents to discovered servers, and the text of an install-config with them as its hosts."""
-    text, inventory = read_text(source), read_inventory(file)
-    config = read(text).config
-    if line_of(text, *KEYS, "hosts") is not None:
-        fix = "leave out --discover, or take hosts out of the file"
-        raise ConfigError(Fault(f"{source}: platform.baremetal.hosts", "written already", fix))
+    inventory = read_inventory(file)
+    try:
+        text = read_text(source)
+        room_for_hosts(text)
+        config = read(text).config
+    except ConfigError as error:
+        raise ConfigError(*(fault.within(str(source)) for fault in error.faults)) from None
     hosts, rule = proposed(config, inventory, str(file))
     names = {host.name: usable(Identity(host.server.uuid, host.server.serial)) for host in hosts}
+    given = [name for name in names.values() if name]
+    if twice := [host.server.bmc for host in hosts if given.count(names[host.name]) > 1]:
+        raise ConfigError(
+            Fault(str(file), f"{', '.join(twice)} lead to one machine", "take all but one of them out of it")
+        )
     return {host: name for host, name in names.items() if name}, with_hosts(text, hosts, rule, inventory)
 
 

@@ -89,22 +89,38 @@ def _faults(server: DiscoveredServer, where: str) -> Iterator[Fault]:
     """Yield what an entry needs, and its BMC did not tell."""
     at = f"{where}: {server.bmc}"
     if why := boot_card(server)[1]:
-        yield Fault(at, f"boot MAC: {why}", 'set "link" of the card on the machine network to "up" in the file')
+        fix = (
+            'give the card on the machine network "link": "up" in "cards"; if it is not there, also "name" and "mac"'
+        )
+        yield Fault(at, f"boot MAC: {why}", fix)
     if why := root_disk(server)[1]:
-        yield Fault(at, f"root disk: {why}", 'write "serial" and "size_bytes" of the disk into the file')
+        fix = 'give the disk its "serial" and "size_bytes" in "disks"; if it is not there, also a "name"'
+        yield Fault(at, f"root disk: {why}", fix)
     if not server.ways:
         yield Fault(at, "no type of bmc.address by which it can be booted", "take the server out of the file")
 
 
+def room_for_hosts(text: str) -> int:
+    """Return the index of the line of an install-config before which `hosts` can be written.
+
+    Raises:
+        ConfigError: It has hosts, or no such line.
+    """
+    where, number = ".".join(KEYS), line_of(text, *KEYS)
+    if number is None:
+        raise ConfigError(Fault(where, "missing", "write the platform, without hosts"))
+    if line_of(text, *KEYS, "hosts") is not None:
+        fix = "leave out --discover, or take hosts out of the file"
+        raise ConfigError(Fault(f"{where}.hosts", "written already", fix))
+    if text.splitlines()[number - 1].lstrip(" \"'").startswith(("{", *KEYS)):
+        fix = "write each of its keys on a line of its own, without braces"
+        raise ConfigError(Fault(where, "no line can be put before its keys", fix))
+    return number - 1
+
+
 def with_hosts(text: str, hosts: Sequence[ProposedHost], rule: str, inventory: Inventory) -> str:
     """Return the text of an install-config with `hosts`, before the rest of its platform, which stays as it is."""
-    lines, number = text.splitlines(keepends=True), line_of(text, *KEYS)
-    if number is None:
-        raise ConfigError(Fault(".".join(KEYS), "missing", "write the platform, without hosts"))
-    at = number - 1
-    if lines[at].lstrip(" \"'").startswith(("{", *KEYS)):
-        fix = "write each of its keys on a line of its own, without braces"
-        raise ConfigError(Fault(".".join(KEYS), "no line can be put before its keys", fix))
+    lines, at = text.splitlines(keepends=True), room_for_hosts(text)
     indent = lines[at][: len(lines[at]) - len(lines[at].lstrip())]
     return "".join([*lines[:at], *(f"{indent}{line}\n" for line in _section(hosts, rule, inventory)), *lines[at:]])
 

@@ -18,9 +18,24 @@ LEAST_ALONE = (8, 16)
 """The same of a cluster's only server (openshift-docs, install-sno-requirements-for-installing-on-a-single-node)."""
 MIB_OF_GB = 10**9 / 2**20
 AGAIN = "correct it; or, if the servers have changed since, write what `discover --json` prints into inventory.json"
+HALF_WWN = len("0x") + 16
+"""Characters of udev's ID_WWN, which has the first half of a long WWN (systemd, scsi_id)."""
+
+
+def _has_serial(disk: Disk, wanted: str) -> bool | None:
+    """Return whether udev may call a disk so: its serial number, alone or behind its model, or its WWN's digits."""
+    names = disk.serial.lower(), disk.wwn.lower().removeprefix("0x")
+    return any(name and wanted.endswith(name) for name in names) if disk.serial else None
+
+
+def _has_wwn(disk: Disk, wanted: str) -> bool | None:
+    wwn = disk.wwn.lower()
+    return wanted in (wwn, wwn[:HALF_WWN]) if wwn else None
+
+
 HINTS: Mapping[str, Callable[[Disk, str], bool | None]] = {
-    "serialNumber": lambda disk, wanted: disk.serial.lower() == wanted if disk.serial else None,
-    "wwn": lambda disk, wanted: disk.wwn.lower() == wanted if disk.wwn else None,
+    "serialNumber": _has_serial,
+    "wwn": _has_wwn,
     "model": lambda disk, wanted: wanted in disk.model.lower() if disk.model else None,
     "minSizeGigabytes": lambda disk, wanted: (
         None if disk.size_bytes is None else disk.size_bytes // GIB >= int(wanted)

@@ -122,6 +122,7 @@ class Certificate:
     """The certificate that a BMC shows."""
 
     subject: str
+    """Empty if the certificate cannot be parsed."""
     sha256: str
     """Of the whole certificate, 64 hex digits: what `bmc_trust.<host>.sha256` pins."""
 

@@ -84,10 +84,10 @@ _NAMES = {
     Rule.WWN: ("DurableName",),
     Rule.PCI: ("UefiDevicePath",),
     Rule.TIME: ("DateTime",),
-    Rule.TEXT: ("DisplayName", "LicenseString", "Manufacturer", "Model", "Product", "Vendor", "Version"),
+    Rule.TEXT: ("LicenseString", "Manufacturer", "Model", "Product", "Vendor", "Version"),
     Rule.VERSION: ("BiosVersion", "FirmwareVersion"),
     Rule.PLAIN: ("Inserted", "SecureBootEnable"),
-    Rule.OPERATOR_TEXT: ("Name",),
+    Rule.OPERATOR_TEXT: ("DisplayName", "Name"),
     Rule.MESSAGE: ("MessageId", "code"),
 }
 RULES = {name: rule for rule, names in _NAMES.items() for name in names}

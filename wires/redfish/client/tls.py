@@ -54,5 +54,8 @@ def shown_certificate(host: str, port: int, timeout_s: float) -> Certificate | N
                 shown = wire.getpeercert(binary_form=True) or b""
         except OSError:
             return None
-    subject = x509.load_der_x509_certificate(shown).subject.rfc4514_string()
+    try:
+        subject = x509.load_der_x509_certificate(shown).subject.rfc4514_string()
+    except ValueError:  # OpenSSL takes certificates that are no proper DER, as some BMCs make them
+        subject = ""
     return Certificate(subject, hashlib.sha256(shown).hexdigest())

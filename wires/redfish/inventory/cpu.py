@@ -14,16 +14,17 @@ ARCHITECTURES = {
 """By Redfish's InstructionSet. ProcessorArchitecture says only `x86` or `ARM`, of 32 bits or of 64."""
 DECORATION = re.compile(r"\((?:R|TM)\)|\b(?:CPU|Processor)\b", re.IGNORECASE)
 HAS_V3 = re.compile(
-    r"(?:Intel )?Xeon (?:Platinum|Gold|Silver|Bronze|[67E][- ]?\d{3,4}|[WD]-\d{4}|E[357]-\d{4}L? v[3-6])"
+    r"(?:Intel )?Xeon (?:Platinum|Gold|Silver|Bronze|(?:6 )?6\d{3}[PE]|E-2\d{3}|[WD]-\d{4}|E[357]-\d{4}L? v[3-6])"
     "|(?:AMD )?EPYC",
     re.IGNORECASE,
 )
 HAS_NOT = re.compile(r"(?:Intel )?Xeon (?:E[357]-\d{4}L?(?: v2)?(?: |$)|[ELWX]\d{4})", re.IGNORECASE)
 """The names of CPUs with x86-64-v3, which is AVX2, BMI and FMA, and of CPUs without.
 
-Sources: the x86-64 psABI for the level; Intel's names: Haswell, with AVX2, is E5 and E7 v3, E3 v3 and Xeon D-1500,
-and Xeon Scalable (Platinum to Bronze), W, E-2000 and 6 are later; AMD: each EPYC is Zen. Opterons, Atoms and Celerons
-are in neither: some have it, and their names do not tell.
+Sources: the x86-64 psABI for the level, which Intel's CPUs have from Haswell on (en.opensuse.org,
+X86-64_microarchitecture_levels); Intel's names: Haswell is E5 and E7 v3 and E3 v3, and Xeon D, Scalable (Platinum to
+Bronze), W-, E-2000 and 6 are later; E5520 and the like, without a hyphen, are Nehalem or older. AMD: each EPYC is
+Zen. Opterons, Atoms and Celerons are in neither: some have it, and their names do not tell.
 """
 
 

@@ -219,6 +219,12 @@ def test_a_login_in_an_address_is_refused_and_not_repeated(word: str) -> None:
     assert str(caught.value).count("Fix: ") == 1
 
 
+def test_logins_that_are_no_yaml_are_named_without_their_words(tmp_path: Path) -> None:
+    done = run("discover", "--logins", "-", "127.0.0.1:1", folder=tmp_path, stdin="- {password: [s3cret}")
+    assert (done.returncode, done.stderr.partition(":")[0]) == (2, "standard input")
+    assert "s3cret" not in done.stderr
+
+
 @pytest.mark.parametrize("option", ["--from", "--ca"])
 def test_a_file_that_is_none_of_these_is_named(tmp_path: Path, option: str) -> None:
     logins = tmp_path / "logins.yaml"

@@ -63,6 +63,15 @@ def test_a_line_that_is_not_committed_has_no_age(repository: Path) -> None:
     assert when(repository, "m1") == LATER
 
 
+def test_several_lines_are_as_old_as_the_oldest(repository: Path) -> None:
+    for number, (disks, at) in enumerate(((["OLD"], FIRST), (["NEW", "OLD"], LATER))):
+        save(repository, {"m0": disks})
+        git(repository, "commit", "--quiet", "--all", f"--message={number}", at=at)
+    assert when(repository, "m0") == FIRST
+    save(repository, {"m0": ["NEW", "OLD", "NEWEST"]})
+    assert when(repository, "m0") == "it is not committed"
+
+
 def test_a_shallow_clone_does_not_pass_off_its_last_commit_as_the_age(repository: Path, tmp_path: Path) -> None:
     git(tmp_path, "clone", "--quiet", "--depth=1", f"file://{repository}", "shallow")
     assert when(tmp_path / "shallow", "m0") == (

@@ -113,6 +113,14 @@ def test_what_an_entry_lacks_is_one_line_and_nothing_is_written(desk: Desk, chan
     assert not (desk.folder / "stacks").exists()
 
 
+def test_two_bmcs_of_one_machine_are_no_two_hosts(desk: Desk) -> None:
+    desk.discover({"uuid": uuid_of(3)})
+    done = desk.init()
+    both = ", ".join(f"{desk.fleet.base(host)}/redfish/v1/Systems/1" for host in (0, 3))
+    fault = f"servers.json: {both} lead to one machine. Fix: take all but one of them out of it\n"
+    assert (done.returncode, done.stderr) == (2, fault)
+
+
 def test_too_few_servers_are_refused(desk: Desk) -> None:
     desk.discover()
     inventory = json.loads((desk.folder / "servers.json").read_text())
@@ -140,8 +148,27 @@ def test_a_platform_in_braces_is_refused_with_what_to_do(desk: Desk, indent: int
     done = desk.init()
     assert done.returncode == 2
     assert done.stderr.startswith(
-        "platform.baremetal: no line can be put before its keys. Fix: write each of its keys"
+        "mine.yaml: platform.baremetal: no line can be put before its keys. Fix: write each of its keys"
     )
+
+
+@pytest.mark.parametrize("text", ["platform: [\n", "a: 1\n", None])
+def test_an_install_config_that_cannot_be_read_is_named(desk: Desk, text: str | None) -> None:
+    desk.discover()
+    (desk.folder / "mine.yaml").unlink()
+    if text:
+        (desk.folder / "mine.yaml").write_text(text)
+    done = desk.init()
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+    assert done.stderr.startswith("mine.yaml: ")
+
+
+def test_what_no_bmc_told_can_be_written_into_the_file(desk: Desk) -> None:
+    disks = [{"name": "d", "serial": "S-1", "size_bytes": 480 * 10**9}]
+    desk.discover({"cards": [{"name": "n", "mac": "52:54:00:00:00:0a", "link": "up"}], "disks": disks})
+    assert desk.init().returncode == 0
+    (host,) = (it for it in desk.hosts() if it["bootMACAddress"] == "52:54:00:00:00:0a")
+    assert host["rootDeviceHints"] == {"serialNumber": "S-1"}
 
 
 def test_a_stack_that_has_its_install_config_gets_the_hosts_into_it(desk: Desk) -> None:

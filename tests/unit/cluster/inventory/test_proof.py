@@ -48,6 +48,23 @@ def test_one_disk_or_what_no_bmc_tells_is_no_contradiction(hints: dict[str, Any]
     assert found(planned(**hints)) == []
 
 
+LUN = ONE.changed(wwn="0x600508b1001c4d2e0000000000000a1f")
+
+
+@pytest.mark.parametrize(
+    "hints",
+    [
+        {"serialNumber": "Samsung_MZQL2_S5G1"},
+        {"serialNumber": "3600508b1001c4d2e0000000000000a1f"},
+        {"wwn": "0x600508b1001c4d2e"},
+        {"wwn": LUN.wwn},
+    ],
+)
+def test_the_names_that_udev_makes_of_a_disk_are_no_contradiction(hints: dict[str, Any]) -> None:
+    other = TWO.changed(wwn="0x500a0751e0000001")
+    assert found(planned(**hints), disks=(LUN, other)) == []
+
+
 def test_hints_that_no_disk_has_are_named() -> None:
     (line,) = found(planned(serialNumber="S9"))
     assert "serialNumber: s9 match none of its disks: nvme0 (S5G1, 894 GiB), nvme1" in line

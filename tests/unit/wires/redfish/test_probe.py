@@ -12,6 +12,7 @@ from testing.fakes.fleet.fleet import Fault, Options, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SYSTEM, OneBmc
 from wires.bmc.access import BmcAccess, Limits
 from wires.bmc.client import UEFI
+from wires.redfish.client.tls import shown_certificate
 from wires.redfish.probe import BmcProbe
 
 
@@ -109,6 +110,18 @@ def test_the_certificate_is_read_before_a_login() -> None:
         assert reached.identity().serial == "FLEET0000", "the fingerprint can be pinned"
         reached.close()
         bmc.close()
+
+
+def test_a_certificate_that_cannot_be_parsed_has_its_fingerprint(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(_: bytes) -> None:
+        raise ValueError("error parsing asn1 value: ParseError { kind: InvalidValue }")
+
+    monkeypatch.setattr("cryptography.x509.load_der_x509_certificate", refuse)
+    with running(Options()) as fleet:
+        host, _, port = fleet.base(0).removeprefix("https://").partition(":")
+        shown = shown_certificate(host, int(port), 5)
+    assert shown is not None
+    assert (shown.subject, len(shown.sha256)) == ("", 64)
 
 
 def test_a_bmc_without_tls_shows_no_certificate(it: OneBmc) -> None:

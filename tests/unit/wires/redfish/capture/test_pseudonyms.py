@@ -116,6 +116,7 @@ def test_a_shared_uuid_stays_and_a_unique_one_is_masked_in_either_case() -> None
         ("Boot", {"Note": "CZJ12345AB"}, {}),
         ("Model", {"Note": "CZJ12345AB"}, {}),
         ("Members", [{"Id": "1", "Name": "db01"}, "db01"], [{"Id": "1", "Name": "masked-1"}, "masked-1"]),
+        ("DisplayName", "db01 of Contoso", "masked-1"),
         ("MessageId", "IDRAC.2.8.VRM0012", "IDRAC.2.8.VRM0012"),
         ("MessageId", "Base.CZJ12345AB", "masked-1"),
         ("Description", "anything", "absent"),
