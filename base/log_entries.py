@@ -8,6 +8,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
+from base.errors import MISSHAPEN
+
 WIRES = "wires"
 
 
@@ -88,7 +90,7 @@ def entries_in(lines: Iterable[str]) -> Iterator[Entry]:
             )
             seconds = float(fields["seconds"]) if "seconds" in fields else None
             at_s = (at - start).total_seconds()
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except MISSHAPEN:
             yield Entry(None, Event.TORN, "", "", "", None, line)
         else:
             yield Entry(at_s, event, resource, machine, step, seconds, text)

@@ -200,7 +200,7 @@ def texts_in(document: Any) -> Iterator[str]:
                 yield from texts_in(value)
         case str():
             yield document
-            with suppress(ValueError):
+            with suppress(ValueError, RecursionError):
                 if isinstance(nested := json.loads(document), dict):
                     yield from texts_in(nested)
         case int() if not isinstance(document, bool):

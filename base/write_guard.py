@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from base import log
-from base.errors import UnplannedWriteError
+from base.errors import MISSHAPEN, UnplannedWriteError
 from base.files import read_file
 from base.log_entries import Event
 from base.writes import Write
@@ -64,7 +64,7 @@ def _read(file: str) -> _Plan:
         content = read_file(Path(file))
         writes = json.loads(content)["writes"]
         by_resource = {resource: frozenset(allowed) for resource, allowed in writes.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, *MISSHAPEN) as error:
         what = f"the write plan of this run cannot be read ({type(error).__name__}), so no write is made"
         raise UnplannedWriteError(what, where=file, fix=FIX) from None
     return _Plan(hashlib.sha256(content).hexdigest(), by_resource)

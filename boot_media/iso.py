@@ -19,7 +19,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import IO, Self
 
-from base.errors import BootMediaError
+from base.errors import MISSHAPEN, BootMediaError
 from base.files import replaced
 from base.memory import in_memory, path_of
 from boot_media.architecture import another_architecture, architecture_of
@@ -196,7 +196,7 @@ class IsoMaker:
         try:
             area = json.loads(answer)
             return int(area["offset"]), int(area["length"])
-        except (ValueError, TypeError, KeyError):
+        except MISSHAPEN:
             what = "does not report where the embed area is (`dev show iso --ignition`)"
             raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION) from None
 

@@ -263,7 +263,7 @@ def _flat(document: Any) -> Iterator[Mapping[str, Any]]:
 def _documents(where: Path, manifest: str, content: bytes) -> list[Any]:
     try:
         return [json.loads(content)] if manifest.endswith(".json") else parse_yaml_documents(content)
-    except (ConfigError, ValueError) as error:
+    except (ConfigError, ValueError, RecursionError) as error:
         what = f"{manifest} in it is {error.fault.what if isinstance(error, ConfigError) else 'not valid JSON'}"
         raise PayloadError(what, where=str(where), fix=CORRECT) from None
 

@@ -10,6 +10,11 @@ PROGRAM = (
     *("stacks", "wires"),
 )
 """The parts of the checkout that `pulumi up` reads."""
+ROOMS = (
+    *("assets", "base", "boot_media", "cli", "cluster", "components", "fleet"),
+    *("payload", "providers", "review", "wires"),
+)
+"""The folders of the program: all but its stand-ins, tests and tools."""
 
 
 def copy_program(folder: Path) -> None:

@@ -49,7 +49,7 @@ def record_start(file: Path, step: Step, approver: str, key: str) -> None:
 
 def _entries(text: str) -> Iterator[dict[str, Any]]:
     for line in text.splitlines():
-        with suppress(ValueError):
+        with suppress(ValueError, RecursionError):
             yield json.loads(line)
 
 

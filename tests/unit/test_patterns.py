@@ -14,26 +14,11 @@ import pytest
 from assets.keyfiles import _section
 from base import backend
 from testing.adversarial import METHODS, is_linear, slow_texts
-from testing.checkout import ROOT
+from testing.checkout import ROOMS, ROOT
 from wires.redfish.capture.pseudonyms import Pseudonyms
 from wires.redfish.client import reasons
 from wires.redfish.client.quirks import TABLE
 
-ROOMS = (
-    *(
-        "assets",
-        "base",
-        "boot_media",
-        "cli",
-        "cluster",
-        "components",
-        "fleet",
-        "payload",
-        "providers",
-        "review",
-        "wires",
-    ),
-)
 FUNCTIONS = {"compile": None, **{method: method for method in (*METHODS, "subn")}}
 SCANS = {"search", "findall", "split", "sub", "subn"}
 """Methods that read a text as `finditer` does, or a part of it."""

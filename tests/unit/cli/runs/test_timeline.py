@@ -97,3 +97,8 @@ def test_requests_and_probes_are_no_steps() -> None:
 def test_a_step_that_comes_twice_has_the_sum_of_its_seconds() -> None:
     row = Timeline("m0", [Span("media", 0, 2), Span("starting the installer", 2, 3), Span("media", 3, 7)])
     assert row.seconds == {"media": 6, "starting the installer": 1}
+
+
+def test_a_line_that_is_nested_too_deeply_is_a_torn_one() -> None:
+    (entry,) = entries_in(["[" * 100_000])
+    assert entry.event == Event.TORN
