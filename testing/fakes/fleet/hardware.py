@@ -1,6 +1,7 @@
 """What is in a server, as its BMC tells it: a row per shape of captured trees, and the documents of it."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -159,7 +160,8 @@ def expanded(answer: Answer, request: Request, ask: Callable[[Request], Answer])
 
 
 def _always(document: Document) -> Callable[[Machine], Document]:
-    return lambda _: document
+    """Return what makes a document anew for each answer: a fault may change that of one."""
+    return lambda _: deepcopy(document)
 
 
 def _collection(path: str, kind: str, members: list[str]) -> Callable[[Machine], Document]:

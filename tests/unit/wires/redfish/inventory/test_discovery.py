@@ -174,3 +174,10 @@ def test_what_has_another_shape_counts_as_not_told(it: OneBmc, match: str, says:
     assert server.serial == serial_of(0)
     assert server.gaps
     assert DiscoveredServer.model_validate_json(server.model_dump_json()) == server
+
+
+def test_a_changed_answer_of_one_fleet_does_not_change_another(it: OneBmc) -> None:
+    it.says("GET .*/EthernetInterfaces$", Members="none")
+    assert not discovered(it.fleet).cards
+    with running(Options()) as other:
+        assert discovered(other).cards
