@@ -80,11 +80,6 @@ class Proofs:
         self._bootstrap_answers()
         self._served_by(self.plan.bootstrap)
 
-    def lone_node_is_back(self) -> None:
-        """Wait until a control plane of one serves again: without its node, two members of etcd have no majority."""
-        if len(self.plan.control_plane) == 1:
-            settle(partial(self._api_status, str(self.plan.api.address)), OK.__eq__, 60)
-
     def seconds_until_the_bootstrap_answers(self, deadline_s: float = 60) -> float:
         """Return the seconds until only the bootstrap answers the API VIP; at least `deadline_s` if it never does."""
         vip, began = str(self.plan.api.address), time.monotonic()

@@ -174,7 +174,6 @@ class Rehearsal:
             )
             running = self.plan.bootstrap.name in self.provisioner.running()
             self.report.prove("bootstrap VM still runs", wanted=True, seen=running)
-            self.proofs.lone_node_is_back()
             if self.operator:
                 self.proofs.control_plane_serves()
             else:
