@@ -11,6 +11,8 @@ from typing import IO
 
 PRIVATE, PRIVATE_FOLDER = 0o600, 0o700
 """The modes of what only its owner can read."""
+OTHERS = 0o077
+"""The bits of a mode that let anybody but the owner in."""
 MOST_BYTES = 64 * 1024**2
 """The limit of a file that is read as a whole. The largest, bootstrap.ign, has 300 KiB to a few MiB."""
 

@@ -5,10 +5,8 @@ from functools import partial
 from pathlib import Path
 
 from base.errors import ConfigError, Fault, word
-from base.files import PRIVATE
+from base.files import OTHERS, PRIVATE
 
-OTHERS = 0o077
-"""The bits of a mode that let anybody but the owner in."""
 MOST_CHARACTERS = 4096
 """A key file is far shorter."""
 

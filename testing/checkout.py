@@ -2,6 +2,7 @@
 
 import shutil
 import sys
+import tomllib
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -10,11 +11,10 @@ PROGRAM = (
     *("stacks", "wires"),
 )
 """The parts of the checkout that `pulumi up` reads."""
-ROOMS = (
-    *("assets", "base", "boot_media", "cli", "cluster", "components", "fleet"),
-    *("payload", "providers", "review", "wires"),
-)
-"""The folders of the program: all but its stand-ins, tests and tools."""
+KIT = {"testing", "lab", "tests"}
+"""The folders of stand-ins, rehearsals and tests."""
+ROOMS = sorted({*tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]} - KIT)
+"""The folders of the program, as lint-imports knows them."""
 
 
 def copy_program(folder: Path) -> None:

@@ -131,10 +131,13 @@ class _Code:
 
 
 def _lines(source: bytes, edit: _Edit) -> Mutation:
-    """Return an edit as whole lines, with as many above them as make them the only ones of the file."""
+    """Return an edit as whole lines, with as many around them as make them the only ones of the file."""
     start = source.rfind(b"\n", 0, edit.start) + 1
     end = source.find(b"\n", edit.end) + 1 or len(source)
     while source.count(source[start:end]) > 1:
-        start = source.rfind(b"\n", 0, start - 1) + 1
+        if start:
+            start = source.rfind(b"\n", 0, start - 1) + 1
+        else:
+            end = source.find(b"\n", end) + 1 or len(source)
     new = source[start : edit.start] + edit.new.encode() + source[edit.end : end]
     return Mutation(source[start:end].decode(), new.decode())

@@ -1,19 +1,19 @@
 """The addresses of BMCs as an operator names them: one, a range, a network, or a file of them."""
 
 from collections.abc import Iterable, Iterator
-from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
+from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import NamedTuple
 
 from base.errors import ConfigError, Fault
 from cluster.files import read_text
+from cluster.values.address import url_host
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 
 MOST = 4096
 """Addresses of one command."""
 KIND = "redfish-virtualmedia"
 FORMS = "write an address, a range (10.0.0.10-40), a network (10.0.0.0/26) or a bmc.address"
-Ip = IPv4Address | IPv6Address
 
 
 class BmcTarget(NamedTuple):
@@ -76,8 +76,8 @@ def _targets(word: str) -> Iterator[BmcTarget]:
         return
     transport, hosts, port = _split(word)
     several = _several(hosts)
-    for host in several or [f"[{hosts}]" if ":" in hosts else hosts]:
-        address = f"{KIND}+{transport}://{host}{f':{port}' if port else ''}"
+    for host in several or [hosts]:
+        address = f"{KIND}+{transport}://{url_host(host)}{f':{port}' if port else ''}"
         parse_bmc_url(address)
         yield BmcTarget(address, of_range=bool(several))
 
@@ -100,7 +100,7 @@ def _several(hosts: str) -> list[str]:
     if "/" in hosts:
         network = ip_network(hosts, strict=False)
         _refuse_more_than_most(network.num_addresses)
-        return [_host(address) for address in network.hosts()]
+        return [str(address) for address in network.hosts()]
     begin, hyphen, end = hosts.partition("-")
     if not hyphen or not begin.replace(".", "").isdecimal():  # else a name with a hyphen
         return []
@@ -109,13 +109,9 @@ def _several(hosts: str) -> list[str]:
     if count < 1:
         raise ValueError("the range ends before it begins")
     _refuse_more_than_most(count)
-    return [_host(first + index) for index in range(count)]
+    return [str(first + index) for index in range(count)]
 
 
 def _refuse_more_than_most(count: int) -> None:
     if count > MOST:
         raise ValueError(f"{count:,} addresses, and {MOST:,} at most")
-
-
-def _host(address: Ip) -> str:
-    return f"[{address}]" if isinstance(address, IPv6Address) else str(address)

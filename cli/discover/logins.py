@@ -5,6 +5,7 @@ from pathlib import Path
 from pydantic import ConfigDict, SecretStr, TypeAdapter, ValidationError
 
 from base.errors import ConfigError, Fault, word
+from base.files import OTHERS
 from base.spec import Model
 from base.yaml_text import parse_yaml_as_written
 from cluster.files import read_standard_input, read_yaml
@@ -14,7 +15,6 @@ MOST_REFUSED = 2
 
 An iDRAC8 locks for ten minutes at the third: Dell, iDRAC8 2.70.70.70 User's Guide, table 7.
 """
-OTHERS = 0o077
 FORM = "write a list of `- {username: …, password: …}`, best first"
 
 

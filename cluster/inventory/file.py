@@ -21,10 +21,7 @@ def read_inventory(file: Path) -> Inventory:
     except ConfigError as error:
         raise ConfigError(error.fault.within(str(file))) from None
     except ValidationError as error:
-        places = [".".join(map(str, each["loc"])) for each in error.errors(include_input=False, include_url=False)]
-        what = [each["msg"] for each in error.errors(include_input=False, include_url=False)]
         faults = (
-            Fault(f"{file}: {place}" if place else str(file), why, fix)
-            for place, why in zip(places, what, strict=True)
+            Fault(".".join(map(str, each["loc"])), each["msg"], fix) for each in error.errors(include_input=False)
         )
-        raise ConfigError(*faults) from None
+        raise ConfigError(*(fault.within(str(file)) for fault in faults)) from None

@@ -10,7 +10,6 @@ from cluster.install_config import InstallConfig
 from cluster.inventory.choice import CARD_RULE, DISK_RULE, boot_card, names_of, root_disk
 from cluster.inventory.model import DiscoveredServer, Inventory
 from cluster.plan.intent import replicas
-from cluster.values.bmc_url import PORTS
 from cluster.values.role import Role
 
 KEYS = ("platform", "baremetal")
@@ -41,9 +40,7 @@ def bmc_address(server: DiscoveredServer) -> str:
     """Return `bmc.address` with the best type by which the program can boot the server."""
     transport, _, rest = server.bmc.partition("://")
     plus = "" if transport == "https" else f"+{transport}"
-    host, slash, path = rest.partition("/")
-    port = f":{PORTS['https']}" if transport == "https" else f":{PORTS['http']}"
-    return f"{server.ways[0]}{plus}://{host.removesuffix(port)}{slash}{path}"
+    return f"{server.ways[0]}{plus}://{rest}"
 
 
 def proposed(config: InstallConfig, inventory: Inventory, where: str) -> tuple[list[ProposedHost], str]:

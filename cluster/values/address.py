@@ -46,9 +46,14 @@ def networks(texts: list[str]) -> list[Network]:
     return [cidr.network for cidr in map(parse_cidr, texts) if cidr is not None]
 
 
+def url_host(address: str) -> str:
+    """Return an address as a URL has it: an IPv6 address is in brackets, a name or IPv4 address is not."""
+    return f"[{address}]" if ":" in address else address
+
+
 def netloc(address: str, port: int) -> str:
-    """Return `address:port` as a URL has it: an IPv6 address is in brackets, a name or IPv4 address is not."""
-    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+    """Return `address:port` as a URL has it."""
+    return f"{url_host(address)}:{port}"
 
 
 def overlap(one: Network, other: Network) -> bool:

@@ -6,6 +6,7 @@ metal3 may touch a server by one of them.
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from pydantic import Field
@@ -139,14 +140,19 @@ class ServerObjectsEngine:
         outside = [name for name, addresses in self.spec.holders_of_etcd.items() if not listed & {*addresses}]
         return f"not in etcd yet: {', '.join(few(outside))}" if outside else None
 
+    @cached_property
+    def _infrastructure_name(self) -> str:
+        """The name that every Machine of the cluster has as a label; it never changes."""
+        own = self.api.get(self.spec.api_vip, INFRASTRUCTURE, _Infrastructure)
+        if not own or not own.status.name:
+            raise ConnectionError("the cluster's infrastructure has no name")
+        return own.status.name
+
     def _make(self, name: str) -> None:
         manifest = self.spec.objects[name]
         if manifest["kind"] == MACHINE:
-            own = self.api.get(self.spec.api_vip, INFRASTRUCTURE, _Infrastructure)
-            if not own or not own.status.name:
-                raise ConnectionError("the cluster's infrastructure has no name")
             metadata = manifest["metadata"]
-            labels = {**metadata["labels"], CLUSTER_LABEL: own.status.name}
+            labels = {**metadata["labels"], CLUSTER_LABEL: self._infrastructure_name}
             manifest = {**manifest, "metadata": {**metadata, "labels": labels}}
         self.api.create(self.spec.api_vip, path_of(name), manifest)
 

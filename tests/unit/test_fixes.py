@@ -14,10 +14,9 @@ from base.errors import Fault, OkdBaremetalError, word
 from cluster.values.bmc_url import ForeignBmc
 from fleet.site.updates import StoppedError
 from providers.consent import naming
-from testing.checkout import ROOT
+from testing.checkout import ROOMS, ROOT
 from wires.bmc.client import Identity
 
-ROOMS = ("base", "boot_media", "cli", "cluster", "components", "fleet", "payload", "providers", "review", "wires")
 PROGRAMS = (
     *("apt-get", "chmod", "cp", "curl", "df", "git", "ip", "journalctl", "kill", "ls", "make", "mkdir"),
     *("nmcli", "oc", "okd-baremetal", "openshift-install", "openssl", "pool-build", "pool-define-as", "pool-start"),

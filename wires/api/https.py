@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from base.bounded_answer import TlsSocket, joined, time_limit
 from base.http_client import os_error
+from cluster.values.address import url_host
 
 if TYPE_CHECKING:
     from urllib3 import HTTPSConnectionPool
@@ -97,8 +98,7 @@ def send(  # noqa: PLR0913, PLR0917  (the parts of a request)
     """
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
 
-    host = f"[{pool.host}]" if ":" in pool.host else pool.host
-    request_line = f"{method} https://{host}:{pool.port}{path}"
+    request_line = f"{method} https://{url_host(pool.host)}:{pool.port}{path}"
     headers = {**pool.headers, "Connection": "close", **({"Content-Type": kind} if kind else {})}
     try:
         request = partial(pool.request, method, path, body=body or None, headers=headers, preload_content=False)

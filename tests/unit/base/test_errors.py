@@ -1,7 +1,6 @@
 """The errors of a BMC: no handler depends on its place among the others."""
 
 import ast
-import tomllib
 from collections.abc import Iterator
 from itertools import permutations
 from pathlib import Path
@@ -9,12 +8,10 @@ from pathlib import Path
 import pytest
 
 from base.errors import BmcError
-from testing.checkout import ROOT
+from testing.checkout import ROOMS, ROOT
 
 KINDS = BmcError.__subclasses__()
 NAMED = {"BmcError": BmcError} | {kind.__name__: kind for kind in KINDS}
-KIT = {"testing", "lab", "tests"}
-ROOMS = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["root_packages"]) - KIT
 MODULES = sorted(module for room in ROOMS for module in (ROOT / room).rglob("*.py"))
 
 

@@ -77,3 +77,8 @@ def test_a_night_that_is_over_leaves_the_rest(tmp_path: Path, monkeypatch: pytes
     (tmp_path / "a.py").write_text("1\n")
     monkeypatch.setattr(survivors, "run_pytest", lambda *_: (1, ""))
     assert report(rows, [tmp_path], -math.inf) == "0 of 1 planted faults went unnoticed; 48 were possible.\n\n"
+
+
+def test_a_fault_of_the_first_line_takes_lines_below_it_along() -> None:
+    faults = list(mutations("ask(a)\nask(b)\nask(a)\n"))
+    assert [(fault.old, fault.new) for fault in faults[:1]] == [("ask(a)\nask(b)\n", "pass\nask(b)\n")]
