@@ -113,14 +113,11 @@ def _refuse_pinned(stack: str) -> None:
 
 def _refuse_another_architecture(config: InstallConfig, known: Version, file: Path) -> None:
     """Raise a `ConfigError` if a release of one architecture cannot be installed on all servers."""
-    arbiter = {"arbiter": config.arbiter} if config.arbiter else {}
-    compute = {f"compute[{i}]": pool for i, pool in enumerate(config.compute)}
-    pools = {"controlPlane": config.control_plane, **arbiter, **compute}
     fix = f"put the {NAME} of a release for several architectures on PATH: `{NAME} version` prints multi"
     only = f"but the release of the {NAME} on PATH is for {known.architecture} only"
     if faults := [
         Fault(f"{file}: {name}.architecture", f"{pool.architecture}, {only}", fix)
-        for name, pool in pools.items()
+        for name, pool in config.pools.items()
         if pool.replicas and not known.runs_on(pool.architecture)
     ]:
         raise ConfigError(*faults)

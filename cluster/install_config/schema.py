@@ -205,6 +205,13 @@ class InstallConfig(Section):
         """The platform; an empty one if the file has none."""
         return self.platform.baremetal or BareMetal()
 
+    @property
+    def pools(self) -> dict[str, MachinePool]:
+        """The pools of machines by their path in the file, as `compute[0]`."""
+        arbiter = {"arbiter": self.arbiter} if self.arbiter else {}
+        compute = {f"compute[{index}]": pool for index, pool in enumerate(self.compute)}
+        return {"controlPlane": self.control_plane, **arbiter, **compute}
+
 
 def with_baremetal(config: InstallConfig, **changes: Any) -> InstallConfig:
     """Return the config with changed fields of platform.baremetal."""

@@ -199,9 +199,7 @@ def _vip_families(config: InstallConfig) -> Iterator[Fault]:
 
 
 def _pools(config: InstallConfig) -> Iterator[Fault]:
-    compute = {f"compute[{index}]": pool for index, pool in enumerate(config.compute)}
-    arbiter = {"arbiter": config.arbiter} if config.arbiter else {}
-    for path, pool in {"controlPlane": config.control_plane, **arbiter, **compute}.items():
+    for path, pool in config.pools.items():
         if pool.architecture not in tuple(Architecture):
             fix = f"write {' or '.join(Architecture)}"
             yield Fault(f"{path}.architecture", f"{pool.architecture}: not supported yet", fix)
