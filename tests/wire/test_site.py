@@ -95,16 +95,17 @@ def test_machines_of_two_networks_reach_each_other_by_the_router(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site, machines = load_site("dual-stack"), {"10.30.0.24": "10.30.0.2", "10.31.0.24": "10.31.0.1"}
-    monkeypatch.setattr(network, "NAMESPACE", "two-networks")
+    here = "two-networks"
+    monkeypatch.setattr(network, "NAMESPACE", here)
     monkeypatch.setattr(network, "_exists", lambda *_: False)
     monkeypatch.setattr(network, "RESOLV_CONF", tmp_path / "netns" / "resolv.conf")
     with ExitStack() as after:
         network.ensure_network(site)
-        after.callback(run, "ip", "netns", "delete", network.NAMESPACE)
+        after.callback(run, "ip", "netns", "delete", here)
         for number, (address, router) in enumerate(machines.items()):
             run("ip", "netns", "add", address)
             after.callback(run, "ip", "netns", "delete", address)
-            peer = ("peer", "name", f"port-{number}", "netns", network.NAMESPACE)
+            peer = ("peer", "name", f"port-{number}", "netns", here)
             run("ip", "-n", address, "link", "add", "eth0", "type", "veth", *peer)
             network._ip("link", "set", f"port-{number}", "master", site.plan.bootstrap.bridge, "up")
             run("ip", "-n", address, "address", "add", f"{address}/24", "dev", "eth0")
