@@ -51,6 +51,7 @@ _DROPPED = (
     "provisioner",
     "reinstall",
     "import_production",
+    "snapshots",
     "wait",
 )
 # An emulated machine does each step in seconds; a deadline that is too long would only hide that it hangs. Three
