@@ -38,11 +38,12 @@ def skip(scene: Scene, seconds: float) -> None:
     scene.handoff.clock.skipped_s += seconds
 
 
-def moved(scene: Scene) -> VipHandoffOuts:
-    """Move the VIP without a fault, and return the outcome."""
+def moved(scene: Scene, lost: int = 0) -> VipHandoffOuts:
+    """Move the VIP without a fault, and return the outcome. At most `lost` connects may fail."""
     start(scene, *NODES)
     outs = scene.done(LEFT)
-    assert outs.probes_failed == 0, outs.clients
+    assert outs.clients["connects_failed"] <= lost, outs.clients
+    assert outs.clients["requests_failed_after_retry"] == 0, outs.clients
     assert scene.handoff.states == ["gate", "ask", "release", "leave", "soak", "await", "let go", "done"]
     scene.measured(f"handoff on platform baremetal: gap {outs.gap_ms} ms, {outs.probes_sent} probes, {outs.seconds}")
     return outs
@@ -53,7 +54,8 @@ def none(scene: Scene) -> None:
 
 
 def ipv6(scene: Scene) -> None:
-    moved(scene)
+    """A SYN between announcement and route is lost (ADR 47), and comes again only after a connect's limit."""
+    moved(scene, lost=2)
 
 
 def never_ready(scene: Scene) -> None:
