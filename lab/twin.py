@@ -51,7 +51,6 @@ _DROPPED = (
     "provisioner",
     "reinstall",
     "import_production",
-    "wait",
 )
 # An emulated machine does each step in seconds; a deadline that is too long would only hide that it hangs. Three
 # servers at once took 264 s beside a test suite, on two cores, and up to 600 s with a real Kubernetes (2026-11).
@@ -146,6 +145,8 @@ def _family_of_bmcs(intent: Intent) -> int:
 def _options(intent: Intent, real: Mapping[str, Any], own: Container[Address]) -> dict[str, Any]:
     """Return the options of the twin; `own` are the addresses that the hosts' `networkConfig` sets."""
     options = {name: copy.deepcopy(value) for name, value in real.items() if name not in _DROPPED}
+    if intent.platform is not ClusterPlatform.BAREMETAL:
+        options.pop("wait", None)  # the twin has no operators of OKD
     for name, values in _LAB_OPTIONS.items():
         options[name] = {**options.get(name, {}), **values}
     options["bootstrap"].pop("base_sha256", None)

@@ -151,12 +151,16 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     rehearsal.gate_refuses()
     rehearsal.production()
     rehearsal.nothing_changes()
+    if rehearsal.objects:
+        rehearsal.objects.are_repaired()
     rehearsal.secrets()
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()
         rehearsal.mistaken_destroy_is_refused()
         rehearsal.destroy()
+    if rehearsal.objects:
+        rehearsal.objects.touched_no_server()
 
 
 def _run_faults(rehearsal: Rehearsal, *, keep: bool) -> None:
