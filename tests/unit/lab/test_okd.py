@@ -48,7 +48,7 @@ class MemoryClient(Client):
 
     def call(self, method: str, path: str, body: object = None, timeout_s: float = STEP_S) -> dict[str, Any]:
         self.calls.append((method, path))
-        content: Object = copy.deepcopy(body)  # type: ignore[assignment]
+        content: Any = copy.deepcopy(body)
         if method == "GET":
             return self._read(path)
         if method == "POST":
@@ -124,7 +124,8 @@ class Cluster:
         for name in spec.in_order:
             kind, _, own = name.partition("/")
             manifest = copy.deepcopy(spec.objects[name])
-            changes.get(own.replace("-", "_"), lambda _: None)(manifest)
+            if change := changes.get(own.replace("-", "_")):
+                change(manifest)
             if COLLECTIONS[kind].rpartition("/")[2] in kinds:
                 self.client.call("POST", COLLECTIONS[kind], manifest)
 
