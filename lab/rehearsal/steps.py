@@ -136,8 +136,6 @@ class Rehearsal:
         """Run and prove phase bootstrap. With a real Kubernetes, the VIP moves by itself."""
         if self.operator:
             self.writer.start()
-        if self.okd:
-            self.okd.start()
         with self.report.step("pulumi up, phase bootstrap"):
             self.stack.run("up", "--yes", "--skip-preview")
         with self.report.step("proofs of phase bootstrap"):
@@ -159,6 +157,8 @@ class Rehearsal:
             self.platform.masks_the_payload()
             if not self.operator:
                 self.writer.start()
+            if self.okd:
+                self.okd.start()
 
     def preview(self) -> None:
         """Prove that the preview shows what production will change."""
