@@ -164,9 +164,14 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
 
 
 def _run_faults(rehearsal: Rehearsal, *, keep: bool) -> None:
-    Faults(rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report).run()
+    parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report, rehearsal.okd)
+    Faults(*parts).run()
+    if rehearsal.objects:
+        rehearsal.objects.are_linked()
     if not keep:
         rehearsal.stack.run("destroy", "--yes", "--skip-preview")
+    if rehearsal.objects:
+        rehearsal.objects.touched_no_server()
 
 
 def _plan(stack: Stack) -> ClusterPlan:

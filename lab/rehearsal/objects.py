@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from cluster.plan import Intent
+from lab.rehearsal.client import Client
 from lab.rehearsal.okd import Okd
 from lab.rehearsal.okd_api import OkdApi
 from lab.rehearsal.report import Report
@@ -28,7 +29,7 @@ class ObjectProofs:
     def api(self) -> OkdApi:
         """The API, over a connection of its own: that of the operators is theirs."""
         used = self.okd.api.client
-        return OkdApi(type(used)(used.address, used.server_name, used.tls, used.port))
+        return OkdApi(Client(used.address, used.server_name, used.tls, used.port))
 
     def are_linked(self) -> None:
         """Prove that nobody manages a server, that each Machine is its node, and that metal3 started last."""

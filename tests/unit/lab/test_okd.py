@@ -12,14 +12,19 @@ from unittest.mock import create_autospec
 import pytest
 
 from base.errors import IncompleteError
+from lab.inventory import load_site
 from lab.rehearsal import okd
 from lab.rehearsal.client import STEP_S, Client
 from lab.rehearsal.etcd import Etcd
+from lab.rehearsal.kube import Operator
 from lab.rehearsal.objects import ObjectProofs
 from lab.rehearsal.okd import VERSION, Okd
 from lab.rehearsal.okd_api import PATHS, OkdApi
+from lab.rehearsal.proofs import Proofs
+from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Stack
+from lab.rehearsal.steps import Rehearsal
 from providers.okd_installed.engine import OkdInstalledEngine
 from providers.okd_installed.model import OkdInstalledOuts
 from providers.server_objects.model import ServerObjectsSpec
@@ -332,6 +337,26 @@ def test_a_paused_object_has_to_be_named_and_repaired_in_order(cluster: Cluster,
     else:
         with pytest.raises(RehearsalError, match=r"seen False|objects that are paused: seen provisionings/"):
             proofs.are_repaired()
+
+
+@pytest.mark.parametrize(
+    ("stack", "wait", "okd", "objects"),
+    [
+        ("platform", "install", True, True),
+        ("platform", "ingress", True, False),
+        ("compact", "install", False, False),
+    ],
+)
+def test_only_a_stack_of_platform_baremetal_that_waits_for_okd_has_objects(  # noqa: PLR0917  (a row)
+    stack: str, wait: str, okd: bool, objects: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = clusters.plan("baremetal", wait=wait)
+    monkeypatch.setattr(Rehearsal, "operator", create_autospec(Operator, instance=True, tls=None))
+    monkeypatch.setattr(Rehearsal, "proofs", Proofs(plan, "", Report("platform", folder=tmp_path)))
+    monkeypatch.setattr(ssl, "create_default_context", lambda **_: None)
+    mocks = create_autospec(Provisioner, instance=True), create_autospec(Stack, instance=True)
+    rehearsal = Rehearsal(*mocks, plan, Report("platform", folder=tmp_path), load_site(stack))
+    assert (rehearsal.okd is not None, rehearsal.objects is not None) == (okd, objects)
 
 
 def test_a_refresh_that_finds_nothing_fails_the_proof(cluster: Cluster) -> None:
