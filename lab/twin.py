@@ -37,7 +37,8 @@ _MEDIA_NETWORKS: dict[int, Network] = {IPV4: ip_network("172.22.0.0/24"), IPV6: 
 """By family of the BMCs: where the provisioner serves them the boot ISOs, if the stack names no address."""
 OF_BAREMETAL = (
     "platform: the payload's owners of servers only ask each BMC; systemd runs the nodes' keepalived, with the "
-    "operator's settings, and this program's haproxy and CoreDNS in place of the operator's"
+    "operator's settings, and this program's haproxy and CoreDNS in place of the operator's; metal3 and OKD's other "
+    "operators act from outside of the cluster"
 )
 """What no twin of platform baremetal has: Ironic, the machine-config operator, and kubelet's static pods."""
 _PULL_SECRET = json.dumps({"auths": {REGISTRY: {"auth": "cmVoZWFyc2FsOm9ubHk="}}})
