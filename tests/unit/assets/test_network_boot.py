@@ -112,7 +112,9 @@ def test_behind_a_balancer_of_the_site_nodes_claim_that_vip_alone() -> None:
         assert files["okd-check.sh"]
         assert "okd-keepalived.sh 60 172.22.0.3\n" in files["okd-keepalived.service"]
         assert not files.keys() & {"haproxy.cfg", "haproxy.nft", "okd-haproxy.service", "okd-default-router.sh"}
-        assert [name for name in ("keepalived", "haproxy-router", "ironic") if name not in files["okd-images.sh"]] == []
+        assert [
+            name for name in ("keepalived", "haproxy-router", "ironic") if name not in files["okd-images.sh"]
+        ] == []
     for others in (rendered.bootstrap, *map(rendered.of, intent.compute)):
         assert {file.name for file in others if "keepalived" in file.name} == set()
     assert intent.lists_peers(Role.CONTROL_PLANE)
