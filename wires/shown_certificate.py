@@ -2,6 +2,7 @@
 
 import hashlib
 import socket
+from datetime import UTC, datetime
 
 from wires.certificates import Certificate, Life
 from wires.redfish.client.tls import tls_context
@@ -38,3 +39,18 @@ def shown_certificate(host: str, port: int, timeout_s: float = PROBE_S, server_n
     except (ValueError, x509.InvalidVersion):  # OpenSSL takes more than proper DER, as some BMCs make them
         pass
     return Certificate(subject, hashlib.sha256(shown).hexdigest(), life)
+
+
+def expiry_warning(host: str, port: int, server_name: str = "") -> str | None:
+    """Return the line on a server's certificate that has expired, or soon will. None: it will not, or shows none.
+
+    Args:
+        host: Name or address.
+        port: TCP port.
+        server_name: The name that is asked for; empty for `host`.
+    """
+    try:
+        certificate = shown_certificate(host, port, server_name=server_name)
+    except OSError:
+        return None
+    return certificate.life.warning(datetime.now(UTC)) if certificate and certificate.life else None

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from assets.contract import API_PORT, CONFIG_PORT
+from assets.contract import API_PORT, CONFIG_PORT, ETCD_PORT, INGRESS_PORT, KUBELET_PORT
 from cli.status.answers import Level, Question, Row
 from cli.status.cluster import Cluster
 from cli.status.servers import expiry
@@ -13,8 +13,6 @@ from payload.kubeconfig import kubeconfig_path
 from payload.pem import certificates_of
 from wires.certificates import Life
 from wires.shown_certificate import shown_certificate
-
-KUBELET_PORT, ETCD_PORT, ROUTER_PORT = 10250, 2379, 443
 
 
 class Shown(NamedTuple):
@@ -40,7 +38,7 @@ def _shown(cluster: Cluster) -> Iterator[Shown]:
     yield Shown("API", cluster.vip, API_PORT, f"api.{domain}")
     yield Shown("config server", cluster.vip, CONFIG_PORT, f"api-int.{domain}")
     if cluster.is_in_production:
-        yield Shown("router", str(plan.ingress.address), ROUTER_PORT, f"console-openshift-console.apps.{domain}")
+        yield Shown("router", str(plan.ingress.address), INGRESS_PORT, f"console-openshift-console.apps.{domain}")
     yield from (Shown(f"kubelet of {it.name}", str(it.address), KUBELET_PORT) for it in cluster.running)
     yield from (Shown(f"etcd of {it.name}", str(it.address), ETCD_PORT) for it in plan.holders_of_etcd)
 
