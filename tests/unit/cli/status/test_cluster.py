@@ -119,7 +119,7 @@ def test_pending_certificate_requests_wait_for_a_person() -> None:
     ]
 
 
-def test_without_a_kubeconfig_nothing_is_asked_with_one_and_that_is_no_alarm() -> None:
+def test_without_a_kubeconfig_the_api_is_not_asked_and_that_is_no_alarm() -> None:
     own = cluster()
     questions = [*readers.nodes(own), *readers.etcds(own), *readers.requests(own)]
     rows = [row for question in questions for row in question.answer()]

@@ -167,7 +167,7 @@ def test_a_label_cannot_end_its_line() -> None:
         (-1, Level.WRONG, "certificate expired on "),
     ],
 )
-def test_an_expired_certificate_is_wrong_and_one_that_nobody_renews_a_notice(
+def test_an_expired_certificate_is_wrong_and_one_near_its_end_a_warning(
     left_days: float, level: Level, says: str
 ) -> None:
     cluster = Cluster("prod", plans.plan(), datetime.now(UTC))
