@@ -9,6 +9,8 @@ from payload import reading
 
 API_PORT, CONFIG_PORT = 6443, reading.CONFIG_PORT
 """Ports of the cluster's API, and of the config server, from which a machine fetches its Ignition on first boot."""
+KUBELET_PORT, ETCD_PORT, INGRESS_PORT = 10250, 2379, 443
+"""Ports of a node's kubelet and etcd, and of the routers behind the Ingress VIP."""
 BALANCER_PORT = 9445
 """Port of haproxy, to which port 6443 of the API VIP is redirected."""
 ALIVE_PORT = 9444

@@ -84,6 +84,10 @@ COMMANDS: Commands = {
     "isos": ("cli.inspect.isos:COMMAND", "write the boot ISOs of a stack's servers"),
     "network-boot": ("cli.inspect.network_boot:COMMAND", "print what the site's DHCP hands out to servers"),
     "rehearse": ("cli.rehearse:COMMAND", "install the twin of a stack on virtual machines"),
+    "status": (
+        "cli.status.command:COMMAND",
+        "print what a cluster and its servers are now, for a person or for monitoring",
+    ),
     "review": ("cli.review:COMMAND", "print what a preview does to machines, for a pull request"),
     "log": ("cli.runs.log:COMMAND", "print what the newest run of a stack did, step by step"),
     "verify": ("cli.runs.verify:COMMAND", "check that runs wrote nothing but what was approved, by their logs"),

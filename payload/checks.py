@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
@@ -36,6 +37,8 @@ from payload.reading import (
 )
 
 if TYPE_CHECKING:
+    from cryptography import x509
+
     from cluster.plan import Intent
 
 _T = TypeVar("_T")
@@ -80,6 +83,17 @@ def read_bootstrap(stack: str, sha256: str, now: datetime) -> bytes:
     content, where = read_payload(stack, "bootstrap", sha256), payload_folder(stack) / "bootstrap.ign"
     check_validity(where, read_certificates(where, parse_ignition(where, content)), now)
     return content
+
+
+def first_to_expire(stack: str, sha256: str) -> "x509.Certificate":
+    """Return the certificate of the payload's bootstrap.ign that expires first.
+
+    Raises:
+        PayloadError: As `read_payload`; or the file has no readable certificates.
+    """
+    content, where = read_payload(stack, "bootstrap", sha256), payload_folder(stack) / "bootstrap.ign"
+    by_path = read_certificates(where, parse_ignition(where, content))
+    return min(chain.from_iterable(by_path.values()), key=lambda certificate: certificate.not_valid_after_utc)
 
 
 def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expected, now: datetime) -> list[Fault]:

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from pydantic import SecretStr
 
-from wires.bmc.access import BmcAccess
+from wires.bmc.access import CHECK_LIMITS, BmcAccess, Limits
 from wires.bmc.client import BmcClient, ProbedBmc
 
 
@@ -48,15 +48,15 @@ def client_of(access: BmcAccess, password: SecretStr, *, from_state: bool = Fals
     return SushyBmc(access, password, from_state=from_state)
 
 
-def probe_of(access: BmcAccess, password: SecretStr) -> ProbedBmc:
+def probe_of(access: BmcAccess, password: SecretStr, limits: Limits = CHECK_LIMITS) -> ProbedBmc:
     """Return a client that reads what the operator has to know, which the caller closes."""
     if access.url.speaks_ipmi:
         from wires.ipmi.probe import IpmiProbe  # noqa: PLC0415
 
-        return IpmiProbe(access, password)
+        return IpmiProbe(access, password, limits)
     from wires.redfish.probe import BmcProbe  # noqa: PLC0415
 
-    return BmcProbe(access, password)
+    return BmcProbe(access, password, limits)
 
 
 def capture_of(access: BmcAccess, password: SecretStr) -> CapturedBmc:

@@ -99,7 +99,7 @@ class CheckedInputs(NamedTuple):
 
 
 def check_inputs(
-    path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf, *, plain: Container[str] = ()
+    path: Path, options: Mapping[str, Any], keyfiles_of: KeyfilesOf | None, *, plain: Container[str] = ()
 ) -> CheckedInputs:
     """Read, check and join the two inputs.
 
@@ -107,7 +107,7 @@ def check_inputs(
         path: The installer's install-config.yaml.
         options: The stack's config, keys without the project's prefix. An encrypted value, as `{"secure": …}`, counts
             as present.
-        keyfiles_of: Makes the servers' keyfiles.
+        keyfiles_of: Makes the servers' keyfiles. None: leave them out.
         plain: The names of the options that are not encrypted, if only a secret may hold them.
     """
     known = known_options(options)

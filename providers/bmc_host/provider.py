@@ -27,6 +27,7 @@ from providers.registered import other_host
 from wires.bmc.client import Identity
 from wires.bmc.identity import named, usable
 from wires.bmc_clients import client_of
+from wires.shown_certificate import expiry_warning
 
 READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the others
 
@@ -86,6 +87,9 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         plugin.row(spec.urn)(Progress("state", line))
         if changed and not spec.spare:
             warn(f"changed by someone else: {changed}")
+        server = spec.bmc.url
+        if server.transport == "https" and (soon := expiry_warning(server.host, server.port)):
+            warn(f"{spec.host}: the certificate of its BMC {soon}")
         return now
 
     def _delete(self, spec: BmcHostSpec, outs: BmcHostOuts) -> None:

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from datetime import UTC, datetime
 from functools import partial
 
-from assets.contract import API_PORT
+from assets.contract import API_PORT, KUBELET_PORT
 from base import lock
 from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BusyError
@@ -28,8 +28,6 @@ from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_proble
 from wires.api.kubernetes import KubeApi
 from wires.bmc.client import BmcClient, Power
 from wires.bmc_clients import client_of
-
-KUBELET_PORT = 10250
 
 
 def now() -> str:

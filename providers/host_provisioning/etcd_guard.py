@@ -76,10 +76,19 @@ class EtcdQuorum:
         return (f"{host} is a member of etcd ({', '.join(listed)})", TAKE_OUT) if listed else None
 
     def _quorum(self) -> _Problem | None:
+        problem = self.member_problem()
+        return (problem, REPAIR) if problem else None
+
+    def member_problem(self) -> str | None:
+        """Return which member of etcd does not answer, as its operator reports. None: all do.
+
+        Raises:
+            OSError: The API cannot be asked.
+        """
         etcd = self.api.get(self.vip, ETCD, Reporting)
         degraded = etcd.status.condition(DEGRADED) if etcd else None
         if degraded is None:
-            return f"etcd's condition {DEGRADED} is missing", REPAIR
+            return f"etcd's condition {DEGRADED} is missing"
         if degraded.status == "False":
             return None
-        return f"a member of etcd does not answer: {degraded.message or degraded.status}", REPAIR
+        return f"a member of etcd does not answer: {degraded.message or degraded.status}"

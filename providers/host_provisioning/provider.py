@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from assets.contract import ETCD_PORT, KUBELET_PORT
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.host_provisioning import records
 from providers.host_provisioning.composition import locked_bmc, mark_of
@@ -12,6 +13,7 @@ from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
 from wires.bmc.client import Power
+from wires.shown_certificate import expiry_warning
 
 
 class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOuts]):
@@ -47,12 +49,21 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
         powers = by_host(installed, lambda name: _power(spec, name))
         if off := [name for name, power in powers.items() if power is Power.OFF]:
             plugin.warnings(spec.urn)(f"installed, but off: {', '.join(off)}")
+        for line in filter(None, by_host(installed, lambda name: _expiry(spec, name)).values()):
+            plugin.warnings(spec.urn)(line)
         return outs
 
 
 def _forget(spec: HostProvisioningSpec, hosts: Iterable[str]) -> None:
     for name in hosts:
         mark_of(spec, name).remove()
+
+
+def _expiry(spec: HostProvisioningSpec, name: str) -> str | None:
+    """Return the line on a host's certificate that expires soon, of its kubelet, else its etcd. None: none does."""
+    ports = {"kubelet": KUBELET_PORT, "etcd": ETCD_PORT} if spec.role.holds_etcd else {"kubelet": KUBELET_PORT}
+    lines = ((what, expiry_warning(spec.hosts[name].address, port)) for what, port in ports.items())
+    return next((f"{name}: the certificate of its {what} {soon}" for what, soon in lines if soon), None)
 
 
 def _power(spec: HostProvisioningSpec, name: str) -> Power | None:

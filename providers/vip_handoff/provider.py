@@ -24,6 +24,7 @@ from wires.api.api import Api
 from wires.api.https import connect_problem
 from wires.api.kubernetes import KubeApi
 from wires.segment.neighbours import macs_at, unproven
+from wires.shown_certificate import expiry_warning
 
 
 class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
@@ -45,8 +46,10 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
                 _guest(spec).stop()
 
     def _read(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> VipHandoffOuts:
-        # A refresh probes only the segment, and so needs no payload.
+        # A refresh probes only the segment, and so needs no payload. A certificate is shown to everybody.
         warn = warnings(spec.urn)
+        if soon := expiry_warning(spec.vips[0], API_PORT, f"api.{spec.domain}"):
+            warn(f"{spec.where}: the certificate of the API {soon}")
         if spec.balancer is Balancer.SITE:
             for problem in filter(None, (connect_problem(vip, API_PORT) for vip in spec.vips)):
                 warn(f"{spec.where}: does not accept connections on {API_PORT} now ({problem})")

@@ -2,6 +2,7 @@
 
 from functools import partial
 
+from assets.contract import INGRESS_PORT
 from base.clock import SYSTEM_CLOCK
 from base.errors import OkdBaremetalError
 from base.shown import MOST
@@ -12,8 +13,7 @@ from providers.vip_held.engine import VipHeldEngine
 from providers.vip_held.model import VipHeldOuts, VipHeldSpec
 from wires.api.https import handshake_problem
 from wires.segment.neighbours import macs_at, unproven
-
-ROUTER_PORT = 443
+from wires.shown_certificate import expiry_warning
 
 
 class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
@@ -27,8 +27,10 @@ class VipHeldProvider(Provider[VipHeldSpec, VipHeldOuts]):
 
     def _read(self, spec: VipHeldSpec, outs: VipHeldOuts) -> VipHeldOuts:
         warn = warnings(spec.urn)
+        if soon := expiry_warning(spec.vip, INGRESS_PORT):
+            warn(f"VIP {spec.vip}: the certificate of the router {soon}")
         if spec.balancer is Balancer.SITE:
-            if problem := handshake_problem(spec.vip, ROUTER_PORT):
+            if problem := handshake_problem(spec.vip, INGRESS_PORT):
                 warn(f"VIP {spec.vip}: no router serves there now ({problem})")
             return outs
         try:
@@ -51,5 +53,5 @@ def _proven(spec: VipHeldSpec) -> VipHeldOuts:
 
 
 def _engine(spec: VipHeldSpec) -> VipHeldEngine:
-    router = partial(handshake_problem, port=ROUTER_PORT)
+    router = partial(handshake_problem, port=INGRESS_PORT)
     return VipHeldEngine(spec.vip, spec.nodes, macs_at, router, SYSTEM_CLOCK, row(spec.urn), spec.balancer)

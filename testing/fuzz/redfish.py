@@ -144,6 +144,7 @@ ASKED: tuple[Callable[[BmcProbe], object], ...] = (
     *(BmcProbe.identity, BmcProbe.power, BmcProbe.boot_override, BmcProbe.pending_override, BmcProbe.boot_modes),
     *(BmcProbe.secure_boot, BmcProbe.media, BmcProbe.bmc_version, BmcProbe.expect_boot_method, BmcProbe.path),
     *(BmcProbe.kind, BmcProbe.virtual_cd, BmcProbe.boot_targets, BmcProbe.override_mode, BmcProbe.licence),
+    BmcProbe.health,
     *(lambda bmc: bmc.settle_s, lambda bmc: bmc.boot_mode, BmcProbe.eject, BmcProbe.check_task),
     *(lambda bmc: bmc.insert("http://192.0.2.1/a.iso"), lambda bmc: bmc.set_override(CD, ONCE)),
     *(

@@ -131,6 +131,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (composition, {"api_ca": lambda *_: ""}),
         (mark_file.MarkFile, {"of": lambda address, _: _Mark(world, _named(world, address).url)}),
         (host_provisioning, {"by_host": _by_host}),
+        *((it, {"expiry_warning": lambda *_: None}) for it in (bmc_host, host_provisioning, vip_handoff, vip_held)),
         (provision, {"read_kubeconfig": lambda _: True, "KubeApi": _Kube(world), "install_all": _install_all}),
         (provision, {"IsoMedia": lambda _, recipe, __: _media(world, recipe), "needed": lambda *_: True}),
         (Recipe, {"payload": b""}),

@@ -5,6 +5,8 @@ from enum import StrEnum
 from typing import Protocol
 from uuid import UUID
 
+from wires.certificates import Certificate
+
 
 class Power(StrEnum):
     """The power state that a BMC reports for its system."""
@@ -115,16 +117,6 @@ class SecureBoot:
     def word(self) -> str:
         """`on` or `off`, from the next boot. Empty: unreported."""
         return "" if self.enabled is None else ON if self.enabled else OFF
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """The certificate that a BMC shows."""
-
-    subject: str
-    """Empty if the certificate cannot be parsed."""
-    sha256: str
-    """Of the whole certificate, 64 hex digits: what `bmc_trust.<host>.sha256` pins."""
 
 
 class BmcClient(Protocol):
@@ -275,6 +267,10 @@ class ProbedBmc(BmcClient, Protocol):
 
     def override_mode(self) -> str:
         """Return the mode of the boot override, as last read. Empty if unreported."""
+        ...
+
+    def health(self) -> str:
+        """Read the state of the hardware, in Redfish's words: OK, Warning or Critical. Empty if unreported."""
         ...
 
     def licence(self) -> str:

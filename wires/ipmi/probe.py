@@ -7,8 +7,8 @@ from pydantic import SecretStr
 from base.errors import BmcError, BmcRefusedError
 from base.masking import Secrets
 from wires.bmc.access import CHECK_LIMITS, BmcAccess, Limits
-from wires.bmc.client import Certificate
-from wires.ipmi.bmc import NOBODY, IpmiBmc
+from wires.certificates import Certificate
+from wires.ipmi.bmc import CHASSIS, NOBODY, IpmiBmc
 from wires.ipmi.session import THIS_CHANNEL, Command, IpmiError, Login
 
 LAN_SETTING = Command("Get LAN Configuration Parameters", 0x0C, 0x02)
@@ -21,6 +21,8 @@ NO_PASSWORD, PLAIN_PASSWORD = 0x01, 0x10
 """Bits of the logins of IPMI 1.5 that a BMC supports (table 22-15)."""
 NULL_USERS, ANONYMOUS = 0x02, 0x01
 OWN_KEY = 0x20
+POWER_FAULTS, OTHER_FAULTS = 0b0001_1010, 0b0000_1100
+"""Bits of the first and third byte of the chassis status: control fault, power fault, overload; cooling, drive."""
 LONG_ENOUGH = 16
 """Bytes of a password that nobody finds from its hash, which a BMC gives to everybody (CVE-2013-4786)."""
 
@@ -77,6 +79,11 @@ class IpmiProbe(IpmiBmc):
     def override_mode(self) -> str:
         """Return none: IPMI does not report it."""
         return ""
+
+    def health(self) -> str:
+        """Return Critical if the chassis has a fault of power, cooling or drives (table 28-3), else OK."""
+        answer = self._ask("read the health", CHASSIS, at_least=3)
+        return "Critical" if answer[0] & POWER_FAULTS or answer[2] & OTHER_FAULTS else "OK"
 
     def licence(self) -> str:
         """Return none: IPMI does not report it."""

@@ -9,10 +9,11 @@ from pydantic import SecretStr
 from base.errors import BmcRefusedError
 from cluster.values.boot_method import BootMethod
 from wires.bmc.access import CHECK_LIMITS, BmcAccess, Limits
-from wires.bmc.client import Certificate
-from wires.redfish.client.tls import shown_certificate
+from wires.certificates import Certificate
+from wires.redfish.client.shapes import text
 from wires.redfish.drives.discs import DiscDrives
 from wires.redfish.sushy_bmc import SushyBmc
+from wires.shown_certificate import shown_certificate
 
 TO_ENABLE = "none until virtual media is switched on, which `up` does"
 
@@ -70,6 +71,13 @@ class BmcProbe(SushyBmc):
         """Return the mode of the boot override, as last read. Empty if unreported."""
         boot = self._known().boot
         return str(boot.mode.value) if boot and boot.mode else ""
+
+    def health(self) -> str:
+        """Return the health of the System with all its parts, as last read; else its own. Empty if unreported."""
+        with self._converted_errors("read the health"):
+            status = self._known().json.get("Status")
+            told = status if isinstance(status, dict) else {}
+            return text(told.get("HealthRollup")) or text(told.get("Health"))
 
     def licence(self) -> str:
         """Return the licence that the BMC's Manager names, as iLO does. Empty if none is readable."""

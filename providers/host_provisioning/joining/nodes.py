@@ -40,19 +40,24 @@ POLL_S = 2.0
 """Seconds for which all servers share one poll of the API."""
 
 
-class _Requests(Model):
+class Requests(Model):
+    """All certificate requests."""
+
     items: tuple[Request, ...] = ()
 
 
 class _NodeInfo(Model):
     system_uuid: str = Field("", alias="systemUUID")
+    kubelet: str = Field("", alias="kubeletVersion")
 
 
 class _NodeStatus(Status):
     node_info: _NodeInfo = Field(_NodeInfo(), alias="nodeInfo")
 
 
-class _Node(Model):
+class Node(Model):
+    """A node, by what it reports."""
+
     metadata: Metadata
     status: _NodeStatus = _NodeStatus()
 
@@ -65,8 +70,10 @@ class _Node(Model):
         return None if ready.status == "True" else f"is not ready: {ready.message or ready.status}"
 
 
-class _Nodes(Model):
-    items: tuple[_Node, ...] = ()
+class Nodes(Model):
+    """All nodes."""
+
+    items: tuple[Node, ...] = ()
 
 
 @dataclass
@@ -95,7 +102,7 @@ class Joining:
     """Why each request was refused at the last poll."""
     _warned: Counter[str] = field(default_factory=Counter)
     """Number of warnings by the host that their request is for; empty for all other requests."""
-    _nodes: dict[str, _Node] = field(default_factory=dict)
+    _nodes: dict[str, Node] = field(default_factory=dict)
     _unreachable: str | None = None
     _next_poll_at: float = 0.0
 
@@ -137,8 +144,8 @@ class Joining:
     def _poll(self) -> None:
         # Requests before nodes: a request that was sent before its node joined is not one of a joined node.
         try:
-            requests = self.api.get(self.vip, REQUESTS, _Requests) or _Requests()
-            nodes = self.api.get(self.vip, NODE_LIST, _Nodes) or _Nodes()
+            requests = self.api.get(self.vip, REQUESTS, Requests) or Requests()
+            nodes = self.api.get(self.vip, NODE_LIST, Nodes) or Nodes()
         except OSError as error:
             self._unreachable = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
             return

@@ -58,7 +58,7 @@ _NAMES = {
     Rule.INNER: (
         *("@Message.ExtendedInfo", "@Redfish.Settings", "Actions", "Attributes", "Boot", "Dell", "DellAttributes"),
         *("License", "Links", "ManagedBy", "Managers", "Members", "Oem", "Parameters", "SecureBoot"),
-        *("SettingsObject", "Systems", "VirtualMedia", "error"),
+        *("SettingsObject", "Status", "Systems", "VirtualMedia", "error"),
         *("Drives", "Ethernet", "EthernetInterfaces", "HostInterface", "Identifiers", "MemorySummary"),
         *("NetworkDeviceFunction", "NetworkDeviceFunctions", "NetworkInterfaces", "ProcessorSummary", "Processors"),
         *("Storage", "Volumes"),
@@ -72,7 +72,7 @@ _NAMES = {
         *("BootSourceOverrideEnabled", "BootSourceOverrideMode", "BootSourceOverrideTarget"),
         *("BootSourceOverrideTarget@Redfish.AllowableValues", "ResetType@Redfish.AllowableValues", "AllowableValues"),
         *("BootSourceOverrideMode@Redfish.AllowableValues", "SecureBootCurrentBoot", "SecureBootMode"),
-        *("ConnectedVia", "MediaTypes", "PowerState", "SystemType", FIRST_BOOT, BOOT_ONCE),
+        *("ConnectedVia", "Health", "HealthRollup", "MediaTypes", "PowerState", "SystemType", FIRST_BOOT, BOOT_ONCE),
         *("BootMode", "DurableNameFormat", "LinkStatus", "MediaType", "ProcessorType", "Protocol", "VolumeType"),
     ),
     Rule.NUMBER: (

@@ -301,6 +301,14 @@ class TestAnswering:
         assert len(fleet.figures().lines) == 1
         assert BmcHostProvider().update("u", state, props).outs is not None, "`up` heals it"
 
+    def test_a_refresh_warns_of_a_certificate_that_expires(
+        self, fleet: Fleet, props: Props, machine: Props, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        fleet.change(certificate="expired")
+        trusting = {**props["bmc"], "verify": False}
+        BmcHostProvider().read("u", {**props, **machine, "found": AS_FOUND, "bmc": trusting})
+        assert f"{props['host']}: the certificate of its BMC expired on " in capsys.readouterr().err
+
     def test_a_spare_that_goes_is_not_even_asked(self, fleet: Fleet, props: Props, machine: Props) -> None:
         BmcHostProvider().delete("u", {**props, **machine, "found": AS_FOUND, "spare": True})
         assert fleet.figures().lines == []

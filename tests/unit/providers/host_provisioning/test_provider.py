@@ -138,6 +138,25 @@ def test_a_refresh_warns_of_installed_hosts_that_are_off(
     assert capsys.readouterr().err.splitlines() == lines
 
 
+@pytest.mark.parametrize(
+    ("role", "ports"), [("control-plane", [10250, 2379]), ("compute", [10250])], ids=["holds-etcd", "compute"]
+)
+def test_a_refresh_warns_of_certificates_that_expire(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, role: str, ports: list[int]
+) -> None:
+    asked = list[int]()
+
+    def soon(_: str, port: int) -> str | None:
+        asked.append(port)
+        return "expires on 2026-12-27 08:00 UTC, in 30 days" if port == ports[-1] else None
+
+    monkeypatch.setattr("providers.host_provisioning.provider.expiry_warning", soon)
+    HostProvisioningProvider().read("test", {**INSTALLED, "role": role, "installed": {"w0": record("w0")}})
+    what = "etcd" if len(ports) > 1 else "kubelet"
+    assert asked == ports
+    assert f"w0: the certificate of its {what} expires on 2026-12-27" in capsys.readouterr().err
+
+
 def test_a_refresh_ends_the_sessions_that_it_opened() -> None:
     with running(Options(tls=False)) as fleet:
         bmc = {"address": fleet.address(0), "username": "admin", "session": True}

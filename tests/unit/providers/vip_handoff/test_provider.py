@@ -188,6 +188,21 @@ def test_a_machine_without_the_payload_keeps_the_kubeconfig_output(
     assert (VipHandoffProvider().update("id", outs, props).outs or {})["kubeconfig"] == content
 
 
+def test_a_refresh_warns_of_a_certificate_of_the_api_that_expires(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[tuple[object, ...]]()
+
+    def soon(*where: object) -> str:
+        asked.append(where)
+        return "expired on 2026-11-27 08:00 UTC"
+
+    monkeypatch.setattr("providers.vip_handoff.provider.expiry_warning", soon)
+    in_own_network(lambda: VipHandoffProvider().read("id", {**PROPS, **KNOWN}))
+    assert asked == [(VIP, 6443, f"api.{PROPS['domain']}")]
+    assert f"API VIP {VIP}: the certificate of the API expired on 2026-11-27" in capsys.readouterr().err
+
+
 def test_a_refresh_warns_of_a_site_balancer_that_accepts_no_connection(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

@@ -39,6 +39,21 @@ def test_a_refresh_reports_the_current_holder(answers: dict[str, list[str]], hol
     assert (read.id, read.outs) == (VIP, {**PROPS, "holder": holder, "macs": sorted(answers)})
 
 
+def test_a_refresh_warns_of_a_certificate_of_the_router_that_expires(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = list[tuple[object, ...]]()
+
+    def soon(*where: object) -> str:
+        asked.append(where)
+        return "expires on 2026-12-27 08:00 UTC, in 30 days"
+
+    monkeypatch.setattr("providers.vip_held.provider.expiry_warning", soon)
+    in_own_network(lambda: VipHeldProvider().read(VIP, PROPS))
+    assert asked == [(VIP, 443)]
+    assert f"VIP {VIP}: the certificate of the router expires on 2026-12-27" in capsys.readouterr().err
+
+
 def test_a_refresh_without_an_answer_keeps_the_state_with_a_warning(
     capsys: pytest.CaptureFixture[str],
 ) -> None:

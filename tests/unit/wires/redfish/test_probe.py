@@ -12,8 +12,8 @@ from testing.fakes.fleet.fleet import Fault, Options, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, PASSWORD, SYSTEM, OneBmc
 from wires.bmc.access import BmcAccess, Limits
 from wires.bmc.client import UEFI
-from wires.redfish.client.tls import shown_certificate
 from wires.redfish.probe import BmcProbe
+from wires.shown_certificate import shown_certificate
 
 
 def probe(it: OneBmc, kind: str = "redfish-virtualmedia", boot_mode: str = UEFI) -> BmcProbe:
