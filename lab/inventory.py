@@ -189,6 +189,9 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
     if plan.platform is ClusterPlatform.BAREMETAL and plan.balancer is Balancer.SITE:
         what = "UserManaged on platform baremetal: the lab has no such payload, whose API must be a real one"
         yield Fault("platform.baremetal.loadBalancer.type", what, "rehearse the same stack with `platform: none`")
+    if plan.boots_over_ipv6:
+        what = f"{plan.provisioning.cidr}: the lab's servers boot over IPv4 only"
+        yield Fault("platform.baremetal.provisioningNetworkCIDR", what, "rehearse with a network of IPv4")
     for server in plan.servers:
         if settings := not_emulated(server.network_config):
             emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"
