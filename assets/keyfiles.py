@@ -36,17 +36,20 @@ def by_dhcp() -> dict[str, dict[str, str]]:
 def on_provisioning_network(plan: Intent, address: Address | None) -> dict[str, dict[str, str]]:
     """Return the settings of a card on the provisioning network, by section.
 
-    They bring neither a default route nor DNS: those are the machine network's. Without IPv6, because hosts boot by
-    only IPv4, and so no router there can give the machine an address, a route or a DNS server.
+    They bring neither a default route nor DNS: those are the machine network's. Hosts boot there by one family only;
+    without the other, no router there can give the machine an address, a route or a DNS server.
 
     Args:
         plan: The plan.
         address: The machine's own address there. None: the site's DHCP has it.
     """
-    by_dhcp = {"method": "auto", "ignore-auto-dns": "true", "ignore-auto-routes": "true"}
-    network = plan.provisioning.cidr
-    ipv4 = {"method": "manual", "address1": f"{address}/{network.prefixlen}"} if address and network else by_dhcp
-    return {"ipv4": {**ipv4, "never-default": "true"}, "ipv6": {"method": "disabled"}}
+    family, network = IPV6 if plan.boots_over_ipv6 else IPV4, plan.provisioning.cidr
+    asking = {"method": "auto", "ignore-auto-dns": "true", "ignore-auto-routes": "true"}
+    if family == IPV6:
+        asking |= _BY_MAC
+    own = {"method": "manual", "address1": f"{address}/{network.prefixlen}"} if address and network else asking
+    none = {section: {"method": "disabled"} for section in SECTIONS.values()}
+    return none | {SECTIONS[family]: {**own, "never-default": "true"}}
 
 
 def known_by_its_mac(keyfile: Keyfile) -> Keyfile:

@@ -34,6 +34,7 @@ from assets.services import (
 from assets.templates import templates_in
 from cluster.install_config.platform import DISABLED
 from cluster.plan import Intent, Role, Server
+from cluster.plan.model import RESERVED
 from cluster.values.address import IPV4, IPV6, Address, netloc
 from cluster.values.balancer import Balancer
 from cluster.values.platform import ClusterPlatform
@@ -202,10 +203,11 @@ def _boot_services(plan: Intent, role: MachineRole) -> Files:
     if not boot_clients_of(plan, role):
         return ()
     media = netloc(str(plan.media.address), plan.media.port)
+    proxy = {"media": media, "both_families": plan.boots_over_ipv6}
     unit = {"role": role, "release": release(plan)}
     run = {service: command(plan, service, role) for service in (DNSMASQ, PROXY)}
     return (
-        _file(f"{CONF}/provisioning.cfg", "common/provisioning.cfg.j2", Reader.HAPROXY, media=media),
+        _file(f"{CONF}/provisioning.cfg", "common/provisioning.cfg.j2", Reader.HAPROXY, **proxy),
         _unit("common/okd-provisioning-proxy.service.j2", command=run[PROXY], **unit),
         _unit("common/okd-provisioning-dnsmasq.service.j2", command=run[DNSMASQ], **unit),
     )
@@ -219,11 +221,18 @@ def _dnsmasq(plan: Intent, role: MachineRole, address: Address | None) -> Files:
     values = {
         "address": address,
         "network": own.cidr,
-        "clients": clients,
+        "clients": [(client.boot_mac, _reserved(client), client.name) for client in clients],
         "gateway": own.gateway,
         "script": boot_script(plan, clients[0].role),
     }
-    return (_file(f"{CONF}/dnsmasq.conf", "common/dnsmasq.conf.j2", Reader.DNSMASQ, **values),)
+    template = "common/dnsmasq-ipv6.conf.j2" if plan.boots_over_ipv6 else "common/dnsmasq.conf.j2"
+    return (_file(f"{CONF}/dnsmasq.conf", template, Reader.DNSMASQ, **values),)
+
+
+def _reserved(client: Server) -> str:
+    """Return what DHCP reserves for a server, as dnsmasq reads it."""
+    address = client.provisioning_address
+    return f"[{address}/{RESERVED[IPV6]}]" if address and address.version == IPV6 else str(address)
 
 
 def _keepalived_service(plan: Intent, role: MachineRole, vips: tuple[Address, ...]) -> Files:

@@ -200,6 +200,9 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
         elif len(plan.control_plane) == 1:
             what = f"UserManaged with a control plane of one: {payload}"
             yield Fault(where, what, "rehearse the same stack with a control plane of three")
+    if plan.boots_over_ipv6:
+        what = f"{plan.provisioning.cidr}: the lab's servers boot over IPv4 only"
+        yield Fault("platform.baremetal.provisioningNetworkCIDR", what, "rehearse with a network of IPv4")
     for server in plan.servers:
         if settings := not_emulated(server.network_config):
             emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"

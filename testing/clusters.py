@@ -125,6 +125,15 @@ def managed(config: dict[str, Any]) -> None:
             host["bootMode"] = BOOT_FROM_NETWORK[host["name"]]
 
 
+def managed_ipv6(config: dict[str, Any]) -> None:
+    """Boot servers over a Managed provisioning network of IPv6, by UEFI."""
+    managed(config)
+    bare(config)["provisioningNetworkCIDR"] = "fd00:1101::/64"
+    del bare(config)["provisioningNetworkGateway"]
+    for host in bare(config)["hosts"]:
+        host["bootMode"] = "UEFI"
+
+
 def balancer_managed(config: dict[str, Any]) -> None:
     """Boot servers over a Managed provisioning network behind a balancer of the site."""
     balancer(config)
@@ -167,6 +176,7 @@ VARIANTS = {
         },
     ),
     "managed": Variant(managed),
+    "managed-ipv6": Variant(managed_ipv6),
     "unmanaged": Variant(unmanaged),
     "balancer-managed": Variant(balancer_managed),
     "images": Variant(options={"images": IMAGES}),

@@ -13,15 +13,18 @@ from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.install_config.platform import BARE, UNMANAGED
 from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
+from cluster.plan.model import RESERVED
 from cluster.plan.refusals import MEDIA
+from cluster.values.address import IPV6
 
+DNSMASQ = "dnsmasq"
 EFI, EFI_HTTP = "option[93].hex == 0x0007 or option[93].hex == 0x0009", "option[93].hex == 0x0010"
 IPXE = "option[175].exists"
 
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
-    parser.add_argument("--server", choices=SERVERS, default="dnsmasq", help="the DHCP server")
+    parser.add_argument("--server", choices=SERVERS, default=DNSMASQ, help="the DHCP server")
 
 
 def network_boot(options: argparse.Namespace) -> int:
@@ -31,6 +34,9 @@ def network_boot(options: argparse.Namespace) -> int:
     cluster's own machines serve them.
     """
     intent = load_intent(install_config(options.stack), read_stack_file(stack_file(options.stack)))
+    if intent.boots_over_ipv6 and options.server != DNSMASQ:
+        what, fix = f"{options.server}: not known for a network of IPv6", f"write --server {DNSMASQ}"
+        raise ConfigError(Fault("--server", what, fix))
     print(SERVERS[options.server](intent, _script(intent, options.stack)), end="")
     return EXIT_OK
 
@@ -54,8 +60,14 @@ def _script(intent: Intent, stack: str) -> str:
 
 def _dnsmasq(intent: Intent, script: str) -> str:
     hosts = "".join(f"#   {server.boot_mac}  {server.name}\n" for server in intent.booted_from_network)
-    files = TEMPLATES.get_template("common/boot-files.conf.j2").render(script=script)
-    return f"# For dnsmasq, which must give an address to these cards:\n{hosts}{files}"
+    needs = (
+        f"/{RESERVED[IPV6]} of addresses each, such as [fd00::8/{RESERVED[IPV6]}],"
+        if intent.boots_over_ipv6
+        else "an address"
+    )
+    template = "common/boot-files-ipv6.conf.j2" if intent.boots_over_ipv6 else "common/boot-files.conf.j2"
+    files = TEMPLATES.get_template(template).render(script=script, address="<address of this server>")
+    return f"# For dnsmasq, which must give {needs} to these cards:\n{hosts}{files}"
 
 
 def _kea(intent: Intent, script: str) -> str:
@@ -75,7 +87,7 @@ def _kea(intent: Intent, script: str) -> str:
     )
 
 
-SERVERS: dict[str, Callable[[Intent, str], str]] = {"dnsmasq": _dnsmasq, "kea": _kea}
+SERVERS: dict[str, Callable[[Intent, str], str]] = {DNSMASQ: _dnsmasq, "kea": _kea}
 """By name of the DHCP server."""
 
 

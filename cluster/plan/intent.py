@@ -10,6 +10,7 @@ from cluster.install_config.schema import MachinePool
 from cluster.options import MachineOptions
 from cluster.payload_values import payload_values
 from cluster.plan.model import (
+    RESERVED,
     ApiVip,
     BootstrapHost,
     IngressVip,
@@ -41,7 +42,7 @@ def intent_of(config: InstallConfig) -> Intent:
     machine_networks = tuple(networks([entry.cidr for entry in config.networking.machine_network]))
     api, ingress = _addresses(bare.api_vips), _addresses(bare.ingress_vips)
     ids, assigned_roles = router_ids(name), roles(config)
-    provisioning = _provisioning(bare, f"{name}.{base_domain}", ids.provisioning)
+    provisioning, reserved = _provisioning(bare, f"{name}.{base_domain}", ids.provisioning), reservations(bare)
     intent = Intent(
         name=name,
         base_domain=base_domain,
@@ -63,7 +64,7 @@ def intent_of(config: InstallConfig) -> Intent:
         ),
         provisioning=provisioning,
         hosts=tuple(
-            _host(host, role, provisioning, index)
+            _host(host, role, reserved[index].network_address if index < len(reserved) else None)
             for index, (host, role) in enumerate(zip(bare.hosts or (), assigned_roles, strict=True))
         ),
         architectures={
@@ -133,6 +134,18 @@ def dhcp_range(bare: BareMetal) -> tuple[Address, Address] | None:
     return None
 
 
+def reservations(bare: BareMetal) -> list[Network]:
+    """Return what DHCP reserves for each host on a Managed network, in the order of the file, while there is room."""
+    if bare.provisioning_network != MANAGED or not (ends := dhcp_range(bare)):
+        return []
+    first, last = ends
+    prefix = RESERVED[first.version]
+    size = 1 << first.max_prefixlen - prefix
+    start = -int(first) % size
+    room = max(0, int(last) - int(first) + 1 - start) // size
+    return networks([f"{first + start + size * index}/{prefix}" for index in range(min(room, len(bare.hosts or ())))])
+
+
 def _addresses(texts: tuple[str, ...]) -> tuple[Address, ...]:
     return tuple(address for address in map(parse_address, texts) if address is not None)
 
@@ -164,15 +177,12 @@ def _provisioning(bare: BareMetal, domain: str, router_id: int) -> Provisioning:
     )
 
 
-def _host(written: Host, role: Role | None, provisioning: Provisioning, index: int) -> PlannedHost:
-    """Build a host. On a Managed provisioning network, its address is that of its number in the range of DHCP."""
-    boot_mac = parse_mac(written.boot_mac_address) or ""
-    managed = provisioning.dhcp_range if provisioning.mode == MANAGED else None
+def _host(written: Host, role: Role | None, provisioning_address: Address | None) -> PlannedHost:
     host = PlannedHost(
         name=written.name,
         addresses=(),
-        boot_mac=boot_mac,
-        provisioning_address=managed and managed[0] + index,
+        boot_mac=parse_mac(written.boot_mac_address) or "",
+        provisioning_address=provisioning_address,
         boot_mode=written.boot_mode,
         root_device_hints=written.root_device_hints or RootDeviceHints(),
         network_config=written.network_config,

@@ -9,7 +9,7 @@ from base.spec import Model
 from cluster.install_config.platform import MANAGED, RootDeviceHints
 from cluster.options import BmcOptions, Images, MediaSource, Options, Runtime, Transport
 from cluster.plan.network_config import NetworkConfig
-from cluster.values.address import Address, Network
+from cluster.values.address import IPV4, IPV6, Address, Network
 from cluster.values.architecture import Architecture
 from cluster.values.balancer import Balancer, needs_api_int
 from cluster.values.bmc_url import BmcUrl
@@ -61,6 +61,11 @@ class IngressVip(Vip):
     """The Ingress VIP, which compute holds or, if there is none, the control plane."""
 
     priorities: IngressPriorities = INGRESS
+
+
+RESERVED = {IPV4: 32, IPV6: 125}
+"""Prefix of what DHCP reserves for a server, by family: one address, or eight. One boot over IPv6 asks with several
+identities, of firmware and of iPXE, and dnsmasq gives an address to only one of them."""
 
 
 class Provisioning(Planned):
@@ -131,7 +136,7 @@ class PlannedHost(Machine):
     """Six pairs of lower-case digits with colons, like all MACs of the plan. It is that of the card on the
     provisioning network or, if that is Disabled, on the machine network."""
     provisioning_address: Address | None = None
-    """The address of a server on a Managed provisioning network, reserved for its boot MAC."""
+    """The address of a server on a Managed provisioning network, the first that is reserved for its boot MAC."""
     boot_mode: str
     """UEFI, UEFISecureBoot or legacy."""
     root_device_hints: RootDeviceHints
@@ -295,6 +300,11 @@ class Intent(Planned):
     def clients_of_bootstrap(self) -> tuple[Server, ...]:
         """The servers whose network boot the bootstrap VM serves."""
         return tuple(server for role in Role if role.holds_etcd for server in self.boot_clients(role))
+
+    @property
+    def boots_over_ipv6(self) -> bool:
+        """Whether the provisioning network is of IPv6."""
+        return self.provisioning.cidr is not None and self.provisioning.cidr.version == IPV6
 
     @property
     def serves_boots(self) -> bool:

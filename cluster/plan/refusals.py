@@ -10,20 +10,20 @@ from urllib.parse import urlsplit
 from base.errors import Fault
 from base.shapes import below
 from cluster.install_config import InstallConfig, Reading
-from cluster.install_config.platform import BARE, DISABLED, MANAGED, Bmc, Host
+from cluster.install_config.platform import BARE, DISABLED, UNMANAGED, Bmc
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Images, MachineOptions, MediaOption, Options
 from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.host_names import refused_names
-from cluster.plan.intent import NO_OPTIONS, dhcp_range, pools, roles
+from cluster.plan.intent import NO_OPTIONS, pools, roles
 from cluster.plan.interfaces import refused_interfaces
 from cluster.plan.model import BootstrapHost, Intent, Server
+from cluster.plan.network_boot import boots_over_ipv6, refused_provisioning, unbootable
 from cluster.plan.node_addresses import asks_dhcp, has_static, unused
 from cluster.values import pull_secret, web_hook
-from cluster.values.address import IPV6, in_any, networks, parse_address, parse_cidr
+from cluster.values.address import in_any, networks, parse_address
 from cluster.values.architecture import Architecture
-from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_bmc_url
-from cluster.values.boot_method import BootMethod
+from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 
 MEDIA = "media.address"
 OWN_MACHINE = (
@@ -100,6 +100,11 @@ def _no_boot_server(intent: Intent, media: MediaOption) -> Iterator[Fault]:
     if hosts and media.url:
         what = f"a web server, but only this program serves hosts that boot from the network: {', '.join(hosts)}"
         yield Fault("media.url", what, "name media.address instead")
+    there, address = intent.provisioning, intent.media.address
+    alone = there.mode == UNMANAGED and intent.booted_from_network  # elsewhere, a proxy has both families
+    if alone and there.cidr and address and address.version != there.cidr.version:
+        what = f"{address}, but hosts boot over provisioningNetworkCIDR {there.cidr}"
+        yield Fault(MEDIA, what, f"name an address of IPv{there.cidr.version} of this machine")
 
 
 def secrets_over_http(intent: Intent) -> Iterator[Fault]:
@@ -141,21 +146,7 @@ def _networks(config: InstallConfig) -> Iterator[Fault]:
     yield from _bgp(config)
     yield from _bootstrap_gateway(config)
     if config.baremetal.provisioning_network != DISABLED:
-        yield from _provisioning(config)
-
-
-def _provisioning(config: InstallConfig) -> Iterator[Fault]:
-    bare, cidr = config.baremetal, parse_cidr(config.baremetal.provisioning_network_cidr)
-    if cidr and cidr.version == IPV6:
-        what = f"{cidr}: network boot supports IPv4 only"
-        fix = f"write a network of IPv4, or provisioningNetwork: {DISABLED}"
-        yield Fault(f"{BARE}.provisioningNetworkCIDR", what, fix)
-    if bare.provisioning_network != MANAGED:
-        return
-    ends, hosts = dhcp_range(bare), len(bare.hosts or ())
-    if ends and (room := int(ends[1]) - int(ends[0]) + 1) < hosts:
-        what = f"{bare.provisioning_dhcp_range} has {room} addresses for {hosts} hosts"
-        yield Fault(f"{BARE}.provisioningDHCPRange", what, "write a longer one: each host has its own address there")
+        yield from refused_provisioning(config)
 
 
 def _bgp(config: InstallConfig) -> Iterator[Fault]:
@@ -206,13 +197,14 @@ def _pools(config: InstallConfig) -> Iterator[Fault]:
 
 def _hosts(config: InstallConfig) -> Iterator[Fault]:
     architectures = {role: pool.architecture for role, pool in pools(config).items()}
+    over_ipv6 = boots_over_ipv6(config)
     for index, (host, role) in enumerate(zip(config.baremetal.hosts or (), roles(config), strict=True)):
         try:
             url = parse_bmc_url(host.bmc.address)
         except BmcUrlError as error:
             yield error.fault.within(f"{BARE}.hosts[{index}].bmc.address")
         else:
-            if role and (what := _unbootable(host, url, architectures[role])):
+            if role and (what := unbootable(host, url, architectures[role], over_ipv6=over_ipv6)):
                 yield Fault(f"{BARE}.hosts[{index}].bmc.address", what, f"use {url.instead}")
             if url.speaks_ipmi:
                 yield from _too_long(host.bmc, f"{BARE}.hosts[{index}].bmc")
@@ -227,19 +219,6 @@ def _too_long(bmc: Bmc, where: str) -> Iterator[Fault]:
         if len(text.encode()) > most:
             fix = "set a shorter one in the BMC, and write it here"
             yield Fault(f"{where}.{key}", f"longer than {most} bytes, the most that IPMI has", fix)
-
-
-def _unbootable(host: Host, url: BmcUrl, architecture: str) -> str:
-    """Return why a host cannot boot by the method of its BMC's address; empty if it can.
-
-    Neither iPXE nor UEFI HTTP was tried on arm64.
-    """
-    method = BootMethod.of(url, host.boot_mode)
-    if method is not BootMethod.VIRTUAL_CD and architecture == Architecture.ARM64:
-        return "servers of arm64 boot from virtual media only"
-    if method is BootMethod.UEFI_HTTP and host.boot_mode == "legacy":
-        return "bootMode legacy: only UEFI firmware boots by HTTP"
-    return ""
 
 
 def _addresses(intent: Intent, machine: Server | BootstrapHost) -> Iterator[Missing]:

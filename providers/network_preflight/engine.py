@@ -135,6 +135,9 @@ def _dhcp(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
     if not (segment := spec.provisioning):
         return
     where, managed = f"DHCP on {segment.bridge}", segment.mode == "Managed"
+    if segment.is_ipv6:
+        yield NotProbed(f"{where}: this program asks by IPv4 only")
+        return
     mac = PROBE_MAC if managed else segment.macs[0]
     try:
         offers = probe.dhcp_offers(segment.bridge, mac)

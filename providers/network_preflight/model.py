@@ -64,6 +64,7 @@ class ProvisioningSegment(Model):
     bridge: str
     macs: tuple[str, ...]
     """MACs of those servers."""
+    is_ipv6: bool = False
 
     @classmethod
     def of(cls, plan: "ClusterPlan") -> Self | None:
@@ -72,7 +73,8 @@ class ProvisioningSegment(Model):
         macs = tuple(server.boot_mac for server in plan.booted_from_network)
         if network.mode not in get_args(Mode) or not network.bridge or not macs:
             return None
-        return cls.model_validate({"mode": network.mode, "bridge": network.bridge, "macs": macs})
+        values = {"mode": network.mode, "bridge": network.bridge, "macs": macs, "is_ipv6": plan.boots_over_ipv6}
+        return cls.model_validate(values)
 
 
 class NetworkPreflightSpec(Spec):

@@ -30,8 +30,9 @@ STRANGER = "52:54:00:ff:ff:ff"
 class Server:
     """A machine with the rendered dnsmasq."""
 
-    def __init__(self, inside: list[str], folder: Path, files: Files) -> None:
-        self.inside, self.folder = inside, folder
+    def __init__(self, inside: list[str], folder: Path, files: Files, tftp: Path | None = None) -> None:
+        """Without a folder of iPXE, it serves texts in place of that."""
+        self.inside, self.folder, self.tftp = inside, folder, tftp
         (text,) = (file.text for file in files if file.name == "dnsmasq.conf")
         folder.mkdir()
         self.text = text
@@ -46,7 +47,7 @@ class Server:
             Path(tftp).chmod(0o755)
             for name in ("undionly.kpxe", "snponly.efi"):
                 (Path(tftp) / name).write_text(f"this is {name}\n")
-            (self.folder / "dnsmasq.conf").write_text(self.text.replace("/tftpboot", tftp))
+            (self.folder / "dnsmasq.conf").write_text(self.text.replace("/tftpboot", str(self.tftp or tftp)))
             with self._running() as log:
                 yield log
 
@@ -90,8 +91,8 @@ def tftp_servers(inside: list[str]) -> set[str]:
     return {line.split()[3].rpartition(":")[0] for line in run.stdout.splitlines()}
 
 
-def files_of(name: str) -> Files:
-    return render(clusters.intent("managed")).folders[name]
+def files_of(name: str, cluster: str = "managed") -> Files:
+    return render(clusters.intent(cluster)).folders[name]
 
 
 @pytest.mark.parametrize(
@@ -182,14 +183,14 @@ def test_each_node_gives_compute_the_same_answer_and_strangers_none(tmp_path: Pa
 
 
 PROXY = """
-    asked() {{ curl -sm 10 -o {folder}/got -w "%{{http_code}} " http://$1:6180/boot.ipxe || true; }}
+    asked() {{ curl -gsm 10 -o {folder}/got -w "%{{http_code}} " "http://$1:6180/boot.ipxe" || true; }}
     haproxy -db -f {folder}/provisioning.cfg 2>{folder}/log &
     until bash {folder}/okd-check.sh 6180 /provisioning_proxy_ready 2>/dev/null; do sleep 0.02; done
     asked 127.0.0.1
     coproc {{ exec {python} -c '{program}' {folder}; }}
     read -r <&"${{COPROC[0]}}"
-    ip address add 172.22.0.3/32 dev lo
-    asked 172.22.0.3
+    ip address add {vip} dev lo
+    asked {host}
     """
 PROGRAM = """
 import http.server, sys
@@ -205,12 +206,19 @@ server.serve_forever()
 """
 
 
-def test_the_proxy_reports_a_stopped_program_at_once_and_serves_a_late_vip(tmp_path: Path) -> None:
-    files = {file.name: file.text for file in files_of("control-plane")}
+@pytest.mark.parametrize(
+    ("cluster", "vip", "host"),
+    [("managed", "172.22.0.3/32", "172.22.0.3"), ("managed-ipv6", "fd00:1101::3/128", "[fd00:1101::3]")],
+    ids=["ipv4", "ipv6"],
+)
+def test_the_proxy_reports_a_stopped_program_at_once_and_serves_a_late_vip(
+    cluster: str, vip: str, host: str, tmp_path: Path
+) -> None:
+    files = {file.name: file.text for file in files_of("control-plane", cluster)}
     assert "server program 172.22.0.1:8080\n" in files["provisioning.cfg"]
     (tmp_path / "provisioning.cfg").write_text(files["provisioning.cfg"].replace("172.22.0.1:", "127.0.0.1:"))
     (tmp_path / "okd-check.sh").write_text(files["okd-check.sh"])
-    script = PROXY.format(folder=tmp_path, python=sys.executable, program=PROGRAM)
+    script = PROXY.format(folder=tmp_path, python=sys.executable, program=PROGRAM, vip=vip, host=host)
     run = run_on_a_machine(script, tmp_path)
     assert run.stdout == "503 200 ", run.stderr
     assert (tmp_path / "got").read_text() == "the program says /boot.ipxe"

@@ -12,7 +12,7 @@ from cluster.install_config.rules.vips import user_managed
 from cluster.options import MachineOptions, Options, Phase
 from cluster.plan.address_table.uses import CONTAINING, OVERLAY, Use
 from cluster.plan.addresses import CONFIG
-from cluster.plan.intent import NO_OPTIONS, dhcp_range
+from cluster.plan.intent import NO_OPTIONS, reservations
 from cluster.plan.network_config import NetworkConfig
 from cluster.values.address import IPV4, Address, Network, in_any, networks, parse_address
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
@@ -156,15 +156,11 @@ def _of_machine_networks(config: InstallConfig) -> Iterator[Row]:
 
 
 def _of_reservations(config: InstallConfig) -> Iterator[Row]:
-    """Yield the address of each host on a Managed provisioning network, in the order of the file."""
+    """Yield the addresses of each host on a Managed provisioning network, in the order of the file."""
     bare = config.baremetal
-    reserved = dhcp_range(bare) if bare.provisioning_network == MANAGED else None
-    if reserved is None:
-        return
-    first, last = reserved
-    for host, offset in zip(bare.hosts or (), range(int(last) - int(first) + 1), strict=False):
-        if first + offset not in _static_addresses(host):  # else the host itself says so
-            yield from _rows(Use.RESERVED, str(first + offset), f"{BARE}.provisioningDHCPRange")
+    for host, reserved in zip(bare.hosts or (), reservations(bare), strict=False):
+        for address in {*reserved} - _static_addresses(host):  # else the host itself says so
+            yield from _rows(Use.RESERVED, str(address), f"{BARE}.provisioningDHCPRange")
 
 
 def _of_host(path: str, host: Host) -> Iterator[Row]:

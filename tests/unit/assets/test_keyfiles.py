@@ -250,21 +250,28 @@ UNROUTED = {"never-default": "true"}
 
 
 @pytest.mark.parametrize(
-    ("cluster", "ipv4"),
+    ("cluster", "families", "own"),
     [
-        pytest.param("managed", {"method": "manual", "address1": "172.22.0.13/24"}, id="managed"),
+        pytest.param("managed", ("ipv4", "ipv6"), {"method": "manual", "address1": "172.22.0.13/24"}, id="managed"),
         pytest.param(
-            "unmanaged", {"method": "auto", "ignore-auto-dns": "true", "ignore-auto-routes": "true"}, id="unmanaged"
+            "managed-ipv6", ("ipv6", "ipv4"), {"method": "manual", "address1": "fd00:1101::28/64"}, id="managed-ipv6"
+        ),
+        pytest.param(
+            "unmanaged",
+            ("ipv4", "ipv6"),
+            {"method": "auto", "ignore-auto-dns": "true", "ignore-auto-routes": "true"},
+            id="unmanaged",
         ),
     ],
 )
-def test_the_card_on_the_provisioning_network_has_no_route_and_no_dns(cluster: str, ipv4: dict[str, str]) -> None:
+def test_the_card_on_the_provisioning_network_has_no_route_and_no_dns(
+    cluster: str, families: tuple[str, str], own: dict[str, str]
+) -> None:
     intent = clusters.intent(cluster)
     by_name = keyfiles_on(intent, "okd-worker-0")
     assert list(by_name) == [THERE, OWN]
     assert by_name[THERE]["ethernet"] == {"mac-address": "52:54:00:11:10:18"}
-    assert by_name[THERE]["ipv4"] == ipv4 | UNROUTED
-    assert by_name[THERE]["ipv6"] == {"method": "disabled"}
+    assert [by_name[THERE][family] for family in families] == [own | UNROUTED, {"method": "disabled"}]
     assert "ethernet" not in by_name[OWN]
     assert by_name[OWN]["connection"]["multi-connect"] == "3"
     ranks = [int(by_name[name]["connection"]["autoconnect-priority"]) for name in (THERE, OWN)]

@@ -102,6 +102,16 @@ def test_the_provisioning_vip_is_claimed_at_the_addresses_there() -> None:
     assert "PROVISIONING" not in text
 
 
+def test_over_ipv6_compute_boots_at_an_address_that_the_proxy_answers() -> None:
+    rendered = render(clusters.intent("managed-ipv6"))
+    files = {file.name: file.text for file in rendered.of(clusters.intent("managed-ipv6").control_plane[0])}
+    assert "fd00:1101::3/128\n" in files["keepalived.conf"]
+    assert "bind :::6180 v4v6\n" in files["provisioning.cfg"]
+    assert "bootfile-url,http://[fd00:1101::3]:6180/boot.ipxe\n" in files["dnsmasq.conf"]
+    assert "bootfile-url,tftp://[fd00:1101::10]/snponly.efi\n" in files["dnsmasq.conf"]
+    assert "dhcp-host=52:54:00:11:10:18,[fd00:1101::28/125],okd-worker-0\n" in files["dnsmasq.conf"]
+
+
 def test_behind_a_balancer_of_the_site_nodes_claim_that_vip_alone() -> None:
     """The API's haproxy and its redirect would answer what the balancer is to answer."""
     intent = clusters.intent("balancer-managed")

@@ -253,3 +253,9 @@ def test_platform_baremetal_behind_a_balancer_is_refused(tmp_path: Path) -> None
     path.write_text(yaml.safe_dump(document))
     with pytest.raises(LabError, match=r"loadBalancer\.type: UserManaged on platform baremetal: the lab has no such"):
         load_site("balancer", tmp_path)
+
+
+def test_a_provisioning_network_of_ipv6_is_refused(tmp_path: Path) -> None:
+    as_stack("managed-ipv6", tmp_path)
+    with pytest.raises(LabError, match=r"provisioningNetworkCIDR: fd00:1101::/64: the lab's servers boot over IPv4"):
+        load_site("managed-ipv6", tmp_path)

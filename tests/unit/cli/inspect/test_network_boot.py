@@ -23,12 +23,15 @@ class Project:
         self.folder = folder
         (folder / "stacks" / "prod").mkdir(parents=True)
 
-    def run(self, *words: str, mode: str = "Unmanaged", **options: Any) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *words: str, mode: str = "Unmanaged", cidr: str = "172.22.0.0/24", boot: str = "legacy", **options: Any
+    ) -> subprocess.CompletedProcess[str]:
         document = yaml.safe_load(plans.INSTALL_CONFIG.read_text())
         bare = document["platform"]["baremetal"]
-        bare["provisioningNetwork"] = mode
+        bare.update(provisioningNetwork=mode, provisioningNetworkCIDR=cidr)
         for host in bare["hosts"][1:] if mode != "Disabled" else ():
             host["bmc"]["address"] = host["bmc"]["address"].replace("-virtualmedia", "")
+            host["bootMode"] = boot
         (self.folder / "stacks" / "prod" / "install-config.yaml").write_text(yaml.safe_dump(document))
         stack = {f"okd-baremetal:{name}": value for name, value in (plans.options() | options).items()}
         (self.folder / "stacks" / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": stack}))
@@ -51,6 +54,17 @@ def test_dnsmasq_reads_what_is_printed(project: Project, tmp_path: Path) -> None
     subprocess.run(["dnsmasq", "--test", f"--conf-file={tmp_path / 'dnsmasq.conf'}"], check=True, capture_output=True)
     assert f"dhcp-boot=tag:ipxe,{URL}\n" in done.stdout
     assert "dhcp-boot=tag:!ipxe,tag:efi,snponly.efi\n" in done.stdout
+
+
+def test_for_ipv6_dnsmasq_reads_what_is_printed_and_kea_is_refused(project: Project, tmp_path: Path) -> None:
+    done = project.run(cidr="fd00:1101::/64", boot="UEFI", media={**plans.options()["media"], "address": "fd2e::1"})
+    (tmp_path / "dnsmasq.conf").write_text(done.stdout)
+    subprocess.run(["dnsmasq", "--test", f"--conf-file={tmp_path / 'dnsmasq.conf'}"], check=True, capture_output=True)
+    assert "dhcp-option=tag:ipxe,option6:bootfile-url,http://[fd2e::1]:8080/boot.ipxe\n" in done.stdout
+    assert "each, such as [fd00::8/125], to these cards:\n" in done.stdout
+    refused = project.run("--server", "kea", cidr="fd00:1101::/64", boot="UEFI")
+    assert refused.returncode == 2
+    assert "--server: kea: not known for a network of IPv6. Fix: write --server dnsmasq" in refused.stderr
 
 
 def test_the_cards_are_those_of_the_hosts_that_boot_from_the_network(project: Project) -> None:

@@ -333,6 +333,14 @@ def test_a_cluster_serves_network_boot_on_the_network_that_it_manages(
     assert clients == wanted
 
 
+def test_over_ipv6_each_host_has_eight_addresses_of_its_own() -> None:
+    """One boot asks with several identities; the facts are of dnsmasq 2.90 and edk2."""
+    intent = clusters.intent("managed-ipv6")
+    assert [str(each.provisioning_address) for each in intent.hosts] == [
+        "fd00:1101::10", "fd00:1101::18", "fd00:1101::20", "fd00:1101::28", "fd00:1101::30"
+    ]  # fmt: skip
+
+
 def test_the_control_plane_claims_the_vip_that_compute_boots_from() -> None:
     vip = intent_with(from_network(4, clusterProvisioningIP="172.22.0.7")).provisioning_vip
     assert vip is not None

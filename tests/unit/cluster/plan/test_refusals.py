@@ -6,7 +6,7 @@ import pytest
 
 from base.errors import ConfigError
 from testing import clusters, plans
-from testing.install_configs import Change, all_of_arm64, arm64, by_http, from_network, host
+from testing.install_configs import Change, all_of_arm64, arm64, bare, by_http, from_network, host
 from testing.plan_files import Files, addresses
 
 WEB = "https://web.example.com/isos"
@@ -39,6 +39,24 @@ FETCHING = [
     pytest.param(from_network(0, 4, mode="Unmanaged"), id="Unmanaged"),
     pytest.param(by_http(0, 4), id="by-http"),
 ]
+
+
+def test_media_are_of_the_family_that_hosts_boot_over(files: Files) -> None:
+    def over(mode: str) -> Change:
+        def change(config: dict[str, Any]) -> None:
+            from_network(0, 4, mode=mode)(config)
+            bare(config)["provisioningNetworkCIDR"] = "fd35::/64"
+            for each in bare(config)["hosts"]:
+                each["bootMode"] = "UEFI"
+
+        return change
+
+    assert files.refused_plan(over("Unmanaged")) == [
+        "config: media.address: 172.22.0.1, but hosts boot over provisioningNetworkCIDR fd35::/64. "
+        "Fix: name an address of IPv6 of this machine"
+    ]
+    files.plan(over("Managed"))
+    files.plan(over("Unmanaged"), media={**plans.options()["media"], "address": "fd2e::1"})
 
 
 @pytest.mark.parametrize("change", FETCHING)

@@ -20,6 +20,20 @@ def provisioning(mode: str, **values: Any) -> Change:
     return lambda config: bare(config).update(provisioningNetwork=mode, **values)
 
 
+def over_ipv6(mode: str = "Managed", **values: Any) -> Change:
+    return provisioning(mode, provisioningNetworkCIDR="fd35::/64", **values)
+
+
+def booting_over_ipv6(mode: str, boot: str) -> Change:
+    """Boot the first host over a network of IPv6."""
+
+    def change(config: dict[str, Any]) -> None:
+        address("redfish://192.0.2.1", mode=mode, bootMode=boot)(config)
+        over_ipv6(mode)(config)
+
+    return change
+
+
 def address(url: str, *, mode: str = "Disabled", at: int = 0, **values: Any) -> Change:
     """Give a host a BMC's address, and other values."""
 
@@ -82,21 +96,38 @@ def two_masters(config: dict[str, Any]) -> None:
         pytest.param(
             provisioning("Managed", provisioningDHCPRange="172.22.0.10,172.22.0.13"),
             [
-                f"{BARE}.provisioningDHCPRange: 172.22.0.10,172.22.0.13 has 4 addresses for 5 hosts. "
+                f"{BARE}.provisioningDHCPRange: 172.22.0.10,172.22.0.13 has addresses for 4 of 5 hosts. "
                 "Fix: write a longer one: each host has its own address there"
             ],
             id="a-range-shorter-than-the-hosts",
         ),
+        pytest.param(
+            over_ipv6(provisioningDHCPRange="fd35::9,fd35::36"),
+            [
+                f"{BARE}.provisioningDHCPRange: fd35::9,fd35::36 has addresses for 4 of 5 hosts. "
+                "Fix: write a longer one: each host has eight of its own there, aligned to eight"
+            ],
+            id="a-range-of-ipv6-shorter-than-the-hosts",
+        ),
+        pytest.param(
+            over_ipv6(provisioningNetworkGateway="fd35::4"),
+            [
+                f"{BARE}.provisioningNetworkGateway: fd35::4: DHCPv6 names no router. "
+                "Fix: remove it: a router there announces itself"
+            ],
+            id="a-router-by-dhcpv6",
+        ),
         *(
             pytest.param(
-                provisioning(mode, provisioningNetworkCIDR="fd35::/64"),
+                booting_over_ipv6(mode, boot),
                 [
-                    f"{BARE}.provisioningNetworkCIDR: fd35::/64: network boot supports IPv4 only. "
-                    "Fix: write a network of IPv4, or provisioningNetwork: Disabled"
+                    f"{BARE}.hosts[0].bmc.address: bootMode {boot}: over a provisioning network of IPv6, only UEFI "
+                    "boots, by iPXE. Fix: use redfish-virtualmedia"
                 ],
-                id=f"{mode.lower()}-by-ipv6",
+                id=f"{mode.lower()}-by-ipv6-and-{boot}",
             )
             for mode in ("Managed", "Unmanaged")
+            for boot in ("legacy", "UEFISecureBoot")
         ),
         pytest.param(
             address(f"{HTTP}://192.0.2.1/redfish/v1/Systems/1", bootMode="legacy"),
@@ -236,6 +267,8 @@ def test_an_unsupported_setting_is_refused_with_a_supported_one(
             for mode in ("Managed", "Unmanaged")
             for kind in ("redfish", "idrac-redfish", "ilo5-redfish")
         ),
+        *(pytest.param(booting_over_ipv6(mode, "UEFI"), id=f"{mode}-ipv6") for mode in ("Managed", "Unmanaged")),
+        pytest.param(over_ipv6(provisioningDHCPRange="fd35::9,fd35::37"), id="eight-addresses-for-each-host"),
         pytest.param(a_spare_by_http, id="spare-http-by-legacy"),
         pytest.param(
             lambda c: (c["compute"][0].update(replicas=0), [each.pop("role") for each in bare(c)["hosts"]]),

@@ -324,6 +324,11 @@ def test_no_dhcp_server_on_an_unmanaged_network_is_a_fault() -> None:
     assert result_of(FakeNetwork(), booting("Unmanaged"), dhcp="warn").warnings == [line]
 
 
+def test_dhcp_of_a_network_of_ipv6_is_not_probed() -> None:
+    spec = NetworkPreflightSpec.of(clusters.plan("managed-ipv6"))
+    assert check_network(spec, FakeNetwork()).not_probed == ["DHCP on provisioning: this program asks by IPv4 only"]
+
+
 def test_dhcp_is_checked_with_a_balancer_of_the_site_too() -> None:
     (fault,) = result_of(FakeNetwork(names=RIGHT), booting("Unmanaged", SITE)).faults
     assert fault.where == "DHCP on pxe0"
