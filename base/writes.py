@@ -7,7 +7,7 @@ class Write(NamedTuple):
     """One write, in the words of the log and of a write plan."""
 
     target: str
-    """What it changes: `BMC <URL>`, `domain <name>`, `volume <pool>/<name>`, `disk of <host>`, `API <name>`, `folder <path>`."""
+    """What it changes: `BMC <URL>`, `domain <name>`, `volume <pool>/<name>`, `disk of <host>`, `API <name>`, `folder …`."""
     action: str
 
     def __str__(self) -> str:
