@@ -252,8 +252,8 @@ class TestOutOfEtcd:
             raise SnapshotError("not saved", where="etcd")
 
         monkeypatch.setattr(EtcdSnapshots, "take", refuse)
+        changes = {**self.CHANGES, "role": role, "snapshots": "/saved", "payload_sha256": saved[0]}
         with pytest.raises(SnapshotError, match="etcd: not saved"):
-            changes = {**self.CHANGES, "role": role, "snapshots": "/saved", "payload_sha256": saved[0]}
             updated({**INSTALLED, "stack": "prod"}, **changes)
         assert rollouts.targets == []
 
