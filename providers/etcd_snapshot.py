@@ -141,9 +141,9 @@ class EtcdSnapshots:
         except ConnectionError:
             raise
         except OSError as error:
-            what = f"not saved: cannot be written ({error.strerror or error})"
+            what = f"not saved: {path} cannot be written ({error.strerror or error})"
             fix = "have room in that folder, and rights to write into it; or name another one in `snapshots`"
-            raise ConfigError(Fault(str(path), what, fix)) from None
+            raise ConfigError(Fault("etcd", what, fix)) from None
 
 
 def _write(blocks: Iterable[bytes], file: IO[bytes]) -> int:

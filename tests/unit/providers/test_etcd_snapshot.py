@@ -121,7 +121,7 @@ def test_a_folder_that_cannot_be_made_is_a_fault(rig: Rig) -> None:
     with pytest.raises(ConfigError) as error:
         rig.take()
     file = rig.folder / "snapshot_2026-01-02_030405.db"
-    assert str(error.value) == f"{file}: not saved: cannot be written (File exists). Fix: {fix}"
+    assert str(error.value) == f"etcd: not saved: {file} cannot be written (File exists). Fix: {fix}"
     assert rig.members.asked == ["192.0.2.21"], "another member cannot write it either"
 
 
