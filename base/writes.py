@@ -7,7 +7,10 @@ class Write(NamedTuple):
     """One write, in the words of the log and of a write plan."""
 
     target: str
-    """What it changes: `BMC <URL>`, `domain <name>`, `volume <pool>/<name>`, `disk of <host>`, `API <name>`."""
+    """What it changes: `BMC <URL>`, `domain <name>`, `volume <pool>/<name>`, `disk of <host>`, `API <name>`.
+
+    Also `folder <path>`, which gets a snapshot of etcd.
+    """
     action: str
 
     def __str__(self) -> str:

@@ -1,9 +1,6 @@
 """`snapshot`: save the etcd of a stack's cluster, now."""
 
 import argparse
-from datetime import UTC, datetime
-from functools import partial
-from pathlib import Path
 
 from base.errors import ConfigError, Fault
 from base.progress import Progress
@@ -11,10 +8,7 @@ from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.options import read_stack_file
 from cluster.plan import load_intent
-from payload.kubeconfig import needed, read_kubeconfig
 from providers.etcd_snapshot import EtcdSnapshots
-from wires.api.kubernetes import KubeApi
-from wires.etcd.client import EtcdClient
 
 OPTION = "snapshots"
 
@@ -31,10 +25,7 @@ def snapshot(options: argparse.Namespace) -> int:
     if not (folder := known.get(OPTION)):
         fix = f"name a folder for them: `pulumi config set {OPTION} <absolute path>`"
         raise ConfigError(Fault(f"{file}: {OPTION}", "missing", fix))
-    kubeconfig = needed(stack, read_kubeconfig(stack), OPTION)
-    api = KubeApi.by(kubeconfig, f"api.{intent.domain}")
-    now = partial(datetime.now, UTC)
-    print(EtcdSnapshots(api, str(intent.api.address), EtcdClient, Path(folder), _print, now).take())
+    print(EtcdSnapshots.of(stack, f"api.{intent.domain}", str(intent.api.address), folder, _print).take())
     return EXIT_OK
 
 

@@ -8,20 +8,24 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, Self
 
 from pydantic import Base64Bytes, Field
 
-from base.errors import SnapshotError
+from base.errors import ConfigError, Fault, SnapshotError
 from base.files import PRIVATE_FOLDER, replaced
 from base.progress import Progress, Report
 from base.spec import Model
 from base.write_guard import make
-from base.writes import Write
+from payload.kubeconfig import needed, read_kubeconfig
+from wires.api.kubernetes import KubeApi
 from wires.api.resources import ETCD_MEMBERS, ConfigMap, KubernetesReader
+from wires.etcd.client import EtcdClient
 from wires.etcd.member import PORT, Block, EtcdMember
+from wires.etcd.writes import SAVE, folder_of, to_folder
 
 ETCD_CA = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-ca-bundle"
 ETCD_CLIENT = "/api/v1/namespaces/openshift-etcd/secrets/etcd-client"
@@ -29,8 +33,6 @@ ETCD_CLIENT = "/api/v1/namespaces/openshift-etcd/secrets/etcd-client"
 CA, CERTIFICATE, KEY = "ca-bundle.crt", "tls.crt", "tls.key"
 SHA256_BYTES, SECTOR_BYTES = 32, 512
 """The database is a multiple of sectors; `etcdutl` takes the rest for its SHA-256 (its snapshot/v3_snapshot.go)."""
-SAVE = "save etcd"
-"""The step of progress, and the action of a write."""
 REPORT_BYTES = 64 << 20
 BY_HAND = (
     "or save it on a server of the control plane, with `sudo /usr/local/bin/cluster-backup.sh /home/core/backup`"
@@ -58,6 +60,16 @@ class EtcdSnapshots:
     report: Report
     now: Callable[[], datetime]
 
+    @classmethod
+    def of(cls, stack: str, api_name: str, vip: str, snapshots: str, report: Report) -> Self:
+        """Return those of a stack, in its own folder below that of its option `snapshots`.
+
+        Raises:
+            PayloadError: The payload has no kubeconfig.
+        """
+        api = KubeApi.by(needed(stack, read_kubeconfig(stack), "snapshots"), api_name)
+        return cls(api, vip, EtcdClient, folder_of(stack, snapshots), report, partial(datetime.now, UTC))
+
     def take(self) -> Path:
         """Save etcd into a new file that only its owner can read, since it has every secret of the cluster.
 
@@ -65,8 +77,9 @@ class EtcdSnapshots:
             Its path, of the form that upstream's cluster-restore.sh looks for.
 
         Raises:
-            SnapshotError: etcd cannot be asked, no majority of it answers, the folder cannot be written, or what came
-                is not what etcd sent. There is no new file.
+            ConfigError: The folder cannot be written.
+            SnapshotError: etcd cannot be asked, no majority of it answers, or what came is not what etcd sent.
+                There is no new file in either case.
         """
         member, addresses = self._members()
         path = self.folder / f"snapshot_{self.now():%Y-%m-%d_%H%M%S}.db"
@@ -120,7 +133,7 @@ class EtcdSnapshots:
                 self.report(Progress(SAVE, detail))
 
     def _written(self, path: Path, blocks: Iterable[bytes]) -> int:
-        make(Write(f"folder {self.folder}", SAVE))
+        make(to_folder(self.folder))
         try:
             self.folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             with replaced(path) as file:
@@ -128,9 +141,9 @@ class EtcdSnapshots:
         except ConnectionError:
             raise
         except OSError as error:
-            what = f"not saved: cannot be written ({error.strerror or error})"
+            what = f"not saved: {path} cannot be written ({error.strerror or error})"
             fix = "have room in that folder, and rights to write into it; or name another one in `snapshots`"
-            raise SnapshotError(what, where=str(path), fix=fix) from None
+            raise ConfigError(Fault("etcd", what, fix)) from None
 
 
 def _write(blocks: Iterable[bytes], file: IO[bytes]) -> int:

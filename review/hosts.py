@@ -146,6 +146,13 @@ def _rollout(change: Change[HostProvisioningSpec]) -> Rollout:
     return Rollout(change.spec, InstallationPlan.of(change.old, change.recorded(HostProvisioningOuts), change.spec))
 
 
+def saving(preview: Preview) -> Iterator[str]:
+    """Yield the folder into which etcd is saved before a server is installed."""
+    for rollout in _rollouts(preview):
+        if rollout.plan.saves_etcd(rollout.spec) or (rollout.spec.snapshots and _replaced(preview, rollout)):
+            yield rollout.spec.snapshots
+
+
 def exchanged(preview: Preview) -> list[str]:
     """Return the hosts whose BMC may turn out to be that of another machine: only a new consent allows that."""
     updates = [change for change in preview.of(BmcHostSpec) if change.operation == "update"]

@@ -63,6 +63,7 @@ def _kept(preview: Preview) -> Iterator[Sentence]:
 
 
 def _machines(preview: Preview) -> Iterator[Sentence]:
+    yield from _saved(preview)
     yield from _moved(preview)
     yield from _vm(preview)
     for text in hosts.taken_over(preview):
@@ -105,6 +106,14 @@ def _moved(preview: Preview) -> Iterator[Sentence]:
         else:
             vips = joined([code(vip) for vip in spec.vips])
             yield Sentence(f"Moves the API VIP {vips} from the bootstrap VM to the control plane.")
+
+
+def _saved(preview: Preview) -> Iterator[Sentence]:
+    before = {"the API VIP moves": [spec.snapshots for spec in _moves(preview)]}
+    before["a server is wiped"] = [*hosts.saving(preview)]
+    for what, folders in before.items():
+        if folder := next(filter(None, folders), ""):
+            yield Sentence(f"Saves etcd below {code(folder)} before {what}; without a snapshot, that is not begun.")
 
 
 def _vm(preview: Preview) -> Iterator[Sentence]:

@@ -7,6 +7,7 @@ from base.clock import SYSTEM_CLOCK
 from base.errors import ConfigError, Fault
 from boot_media.host_isos import IsoMedia
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
+from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import composition
 from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.engine import Installation
@@ -21,7 +22,7 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     """Install the pending hosts, and return the new outputs.
 
     Raises:
-        OkdBaremetalError: Nothing was touched: an input file is missing, or etcd still counts on a host.
+        OkdBaremetalError: Nothing was touched: an input file is missing, etcd counts on a host, or was not saved.
         ProvisioningError: At least one host failed; the next run finds the others installed.
     """
     if not plan.pending:
@@ -32,6 +33,9 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
         plan = replace(plan, running=running)
     recipe, kubeconfig = composition.recipe_of(spec), read_kubeconfig(spec.stack)
     _refuse_etcd_members(spec, plan, kubeconfig)
+    if plan.saves_etcd(spec):
+        report = plugin.row(spec.urn)
+        EtcdSnapshots.of(spec.stack, spec.api_name, spec.api_vip, spec.snapshots, report).take()
     joining = composition.joining_of(spec, kubeconfig) if kubeconfig else None
     missing = composition.missing_of(spec, recipe, kubeconfig, joining)
     with composition.image_server_of(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:

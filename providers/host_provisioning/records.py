@@ -14,6 +14,7 @@ from providers.host_provisioning.model import (
 )
 from wires.bmc.client import spellings
 from wires.bmc.identity import UNIDENTIFIED, is_one_machine, is_shared, named
+from wires.etcd.writes import folder_of
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,11 @@ class InstallationPlan:
     def untouched(self) -> tuple[str, ...]:
         """The installed hosts that the update does not touch."""
         return tuple(host for host in self.carried.installed if host not in self.reinstall)
+
+    def saves_etcd(self, spec: HostProvisioningSpec) -> bool:
+        """Return whether etcd is saved first: the update installs a server of a control plane that runs."""
+        runs = bool(self.carried.installed or self.replaced)
+        return bool(spec.snapshots) and runs and not {*self.pending} <= self.running
 
     def outputs(
         self, installed: Mapping[str, InstalledHost], approved: Mapping[str, list[Approval]]
@@ -159,6 +165,8 @@ def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostP
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:
     """Yield a line on the hosts whose disks an update will wipe, and one on those that no changed ISO reaches."""
     plan = InstallationPlan.of(old, outs, new)
+    if plan.saves_etcd(new):
+        yield f"etcd will be saved into {folder_of(new.stack, new.snapshots)} before a server is wiped"
     if plan.reinstall:
         yield f"will be wiped and installed again, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"
     if plan.untouched and plan.changes_iso:

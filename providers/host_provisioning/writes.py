@@ -11,6 +11,7 @@ from providers.host_provisioning.records import InstallationPlan
 from wires.api.writes import to_api
 from wires.bmc import writes
 from wires.bmc.client import CD, HDD, HTTP, ONCE, PXE, SETUP, Power, mode_of
+from wires.etcd.writes import folder_of, to_folder
 
 TARGETS = {BootMethod.VIRTUAL_CD: CD, BootMethod.IPXE: PXE, BootMethod.UEFI_HTTP: HTTP}
 
@@ -31,7 +32,10 @@ def planned(
     """
     if new is None:
         return
-    pending = {*InstallationPlan.of(old, outs, new).pending, *other_machines} & new.hosts.keys()
+    plan = InstallationPlan.of(old, outs, new)
+    pending = {*plan.pending, *other_machines} & new.hosts.keys()
+    if new.snapshots and outs.installed and pending:
+        yield to_folder(folder_of(new.stack, new.snapshots))
     for name in sorted(pending):
         host = new.hosts[name]
         yield wipe(name, host.root_device)

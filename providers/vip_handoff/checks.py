@@ -7,7 +7,7 @@ from assets.contract import ALIVE_PORT, API_PORT, CONFIG_PORT
 from base.errors import HandoffUnsafeError
 from base.shown import MOST, few
 from payload.reading import payload_folder
-from providers.vip_handoff.model import ClusterProbe, Signal, VipHandoffSpec
+from providers.vip_handoff.model import ClusterProbe, Save, Signal, VipHandoffSpec
 from wires.segment.vip_holder import AnsweringMacs, vip_holder
 
 NOBODY, NO_ONE_MACHINE = "nobody", "no one machine"
@@ -24,6 +24,7 @@ class Checks:
     probe: ClusterProbe
     signal: Signal | None
     """None if there is no kubeconfig."""
+    save: Save
     note: Callable[[str, AnsweringMacs], None]
     """Called with the holder of the VIPs, and the MACs that answer each, after each probe of them."""
 
@@ -51,6 +52,10 @@ class Checks:
             return f"haproxy of {' and '.join(silent)} does not answer on {ALIVE_PORT}"
         answering, holder = self._census()
         return None if holder or self._node_among(answering) else self._answered_by(answering)
+
+    def etcd_saved(self) -> str | None:
+        """Etcd gives a snapshot, which is written into the folder of `snapshots`."""
+        return self.save()
 
     def node_answers(self) -> str | None:
         """One control-plane node answers the VIPs, alone or beside the bootstrap."""

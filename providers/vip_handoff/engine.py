@@ -19,11 +19,12 @@ from providers.vip_handoff.model import (
     BootstrapGuest,
     ClusterProbe,
     MeasuringClient,
+    Save,
     Signal,
     VipHandoffOuts,
     VipHandoffSpec,
 )
-from providers.vip_handoff.states import ENDS, TABLES, State, Transition, was_released
+from providers.vip_handoff.states import ENDS, State, Transition, table_of, was_released
 from wires.segment.vip_holder import AnsweringMacs
 
 HEARTBEAT_S = 5.0
@@ -66,6 +67,7 @@ class HandoffEngine:
     guest: BootstrapGuest
     signal: Signal | None
     """None if there is no kubeconfig."""
+    save: Save
     client: Callable[[], AbstractContextManager[MeasuringClient]]
     clock: Clock
     report: Report
@@ -122,10 +124,11 @@ class HandoffEngine:
 
     def _run(self, state: State) -> VipHandoffOuts:
         self._started, client = self.clock.now(), None
+        table = table_of(self.spec)
         with ExitStack() as measuring:
             while True:
                 self._begin(state)
-                row = TABLES[self.spec.balancer].get(state)
+                row = table.get(state)
                 if row is None:
                     break
                 if not row.measured:
@@ -171,7 +174,7 @@ class HandoffEngine:
         return wait.until(partial(row.check, checks), with_time_left(self.report, state.value))
 
     def _checks(self) -> Checks:
-        return Checks(self.spec, self.probe, self.signal, self._note)
+        return Checks(self.spec, self.probe, self.signal, self.save, self._note)
 
     def _note(self, holder: str, answering: AnsweringMacs) -> None:
         self._answering = answering

@@ -37,6 +37,8 @@ class VipHandoffSpec(Spec):
     stack: str
     payload_sha256: str
     """Digest of master.ign, which contains the CA of the config server."""
+    snapshots: str = ""
+    """Folder into which etcd is saved before the VIPs move; empty: it is not."""
     stable_s: float
     soak_s: float
     deadline_s: float
@@ -62,6 +64,7 @@ class VipHandoffSpec(Spec):
             libvirt_uri=plan.libvirt_uri,
             stack=stack,
             payload_sha256=options.payload.master,
+            snapshots=options.snapshots,
             stable_s=options.handoff.stable_s,
             soak_s=options.handoff.soak_s,
             deadline_s=options.handoff.deadline_s,
@@ -172,5 +175,7 @@ class MeasuringClient(Protocol):
         ...
 
 
+Save = Callable[[], str | None]
+"""Saves etcd; returns why it was not, or None."""
 Signal = Callable[[str], str | None]
 """Asks OKD through an address; returns what its bootstrap still lacks, or None if the bootstrap may end."""

@@ -5,7 +5,7 @@ from functools import partial
 
 from assets.contract import API_PORT
 from base.clock import SYSTEM_CLOCK
-from base.errors import Fault, OkdBaremetalError
+from base.errors import Fault, OkdBaremetalError, SnapshotError
 from base.lock import held
 from base.progress import Progress
 from base.shown import MOST
@@ -13,6 +13,7 @@ from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from payload.kubeconfig import api_ca, kubeconfig_text, read_kubeconfig
 from payload.reading import read_payload
+from providers.etcd_snapshot import EtcdSnapshots
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
 from providers.vip_handoff.adapters import LibvirtGuest, LocalClusterProbe, measuring
@@ -85,9 +86,20 @@ def _engine(spec: VipHandoffSpec) -> HandoffEngine:
     payload = read_payload(spec.stack, "master", spec.payload_sha256)
     api = Api(spec.domain, api_ca(payload, kubeconfig))
     signal = Okd(KubeApi.by(kubeconfig, f"api.{spec.domain}")).missing if kubeconfig else None
+    save = partial(_not_saved, spec)
     client = partial(measuring, spec.vips, api)
     probe = LocalClusterProbe(spec.vips, api)
-    return HandoffEngine(spec, probe, _guest(spec), signal, client, SYSTEM_CLOCK, row(spec.urn))
+    return HandoffEngine(spec, probe, _guest(spec), signal, save, client, SYSTEM_CLOCK, row(spec.urn))
+
+
+def _not_saved(spec: VipHandoffSpec) -> str | None:
+    """Save etcd; return why that failed, or None."""
+    snapshots = EtcdSnapshots.of(spec.stack, f"api.{spec.domain}", spec.vips[0], spec.snapshots, row(spec.urn))
+    try:
+        snapshots.take()
+    except SnapshotError as error:
+        return "; ".join([error.fault.what, *error.fault.details])
+    return None
 
 
 def _guest(spec: VipHandoffSpec) -> LibvirtGuest:

@@ -26,6 +26,7 @@ class State(StrEnum):
     PROVE = "prove"
     CONFIRM = "confirm"
     GATE = "gate"
+    SAVE = "save"
     ASK = "ask"
     RELEASE = "release"
     LEAVE = "leave"
@@ -93,6 +94,9 @@ class Transition:
     measured: bool = False
     """Whether a client measures the VIPs during this state."""
     fix: str = ""
+
+
+Table = dict[State, Transition]
 
 
 def _ask(guest: BootstrapGuest) -> None:
@@ -271,5 +275,24 @@ SITE = {
     State.LET_GO: Transition(does=_let_go, success=State.DONE, failure=State.LEFT),
 }
 """With a balancer of the site the handoff sends no words: the balancer leaves the bootstrap by its health checks."""
+
+NOT_SAVED = (
+    "see `oc get clusteroperator etcd`, and that this machine reaches 2379 of the control plane; then run "
+    "`pulumi up` again; without a snapshot, remove the option `snapshots`"
+)
+
+
+def saving(table: Table) -> Table:
+    """Return the rows that differ with `snapshots`: etcd is saved before the first word to the bootstrap."""
+    gate = table[State.GATE]
+    saved = replace(gate, check=Checks.etcd_saved, steady=NO_TIME, fix=NOT_SAVED)
+    return {State.GATE: replace(gate, success=State.SAVE, moved=None, resumed=None), State.SAVE: saved}
+
+
+def table_of(spec: VipHandoffSpec) -> Table:
+    """Return the table of a handoff."""
+    table = TABLES[spec.balancer]
+    return table | saving(table) if spec.snapshots else table
+
 
 TABLES = {Balancer.CLUSTER: TABLE, Balancer.OPERATOR: OPERATOR, Balancer.SITE: SITE}

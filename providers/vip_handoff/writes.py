@@ -7,6 +7,7 @@ from base.writes import Write
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
+from wires.etcd.writes import folder_of, to_folder
 from wires.libvirt import writes
 
 ENDS = (writes.PRESS, writes.CUT)
@@ -30,5 +31,7 @@ def planned(old: VipHandoffSpec | None, _outs: VipHandoffOuts, new: VipHandoffSp
     if new is None:
         yield from (writes.to_domain(old.bootstrap_name, action) for action in ENDS)
     elif new.phase is Phase.PRODUCTION:
+        if new.snapshots:
+            yield to_folder(folder_of(new.stack, new.snapshots))
         yield from (writes.to_domain(new.bootstrap_name, action) for action in ENDS)
         yield from (writes.to_domain(new.bootstrap_name, writes.vip(word)) for word in WORDS[new.balancer])

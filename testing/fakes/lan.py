@@ -50,7 +50,7 @@ SPEC = spec_with()
 
 @dataclass
 class FakeLan:
-    """The `ClusterProbe`, `BootstrapGuest`, `MeasuringClient` and, as `missing`, the `Signal` of the handoff's model.
+    """The protocols of the handoff's model: `missing` is its `Signal`, `save` its `Save`.
 
     Args:
         clock: The test's clock.
@@ -66,6 +66,7 @@ class FakeLan:
         completes_s: The second from which the payload reports that its bootstrap may end.
         silent_s: The second from which the channel is dead.
         blind_s: The second from which the segment cannot be probed.
+        saves_s: The second from which etcd can be saved.
         stuck: Whether the VM cannot be stopped.
         answers: Answers of the guest that replace the usual ones, by word; None for a dead channel.
         taker: The MAC that answers the VIP after a `release`.
@@ -85,6 +86,7 @@ class FakeLan:
     completes_s: float = 0
     silent_s: float = NEVER
     blind_s: float = NEVER
+    saves_s: float = 0
     stuck: bool = False
     answers: dict[str, str | None] = field(default_factory=dict)
     taker: str = MACS["192.0.2.22"]
@@ -93,7 +95,7 @@ class FakeLan:
     """Words on the channel."""
     stopped_at: list[float] = field(default_factory=list)
     order: list[str] = field(default_factory=list)
-    """Words, the end of the VM, and the client's start and end, in order."""
+    """Words, the snapshot, the end of the VM, and the client's start and end, in order."""
     started: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,6 +105,12 @@ class FakeLan:
     def second(self) -> float:
         """Seconds since the test began."""
         return self.clock.now() - self.started
+
+    def save(self) -> str | None:
+        if self.second < self.saves_s:
+            return "no member gave a snapshot"
+        self.order.append("etcd saved")
+        return None
 
     def vip_macs(self) -> tuple[frozenset[str], ...]:
         if self.second >= self.blind_s:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from cli import snapshot
+from providers import etcd_snapshot
 from testing import plans
 from testing.certificates import authority
 from testing.command_line import run
@@ -45,12 +45,12 @@ def test_it_prints_the_path_of_the_new_file(site: Path, monkeypatch: pytest.Monk
         return api
 
     monkeypatch.setattr(KubeApi, "by", by)
-    monkeypatch.setattr(snapshot, "EtcdClient", lambda *_: FakeMembers())
+    monkeypatch.setattr(etcd_snapshot, "EtcdClient", lambda *_: FakeMembers())
     done = saved(site, snapshots=str(site / "snapshots"))
     assert (done.returncode, done.stderr) == (0, "")
     first, *_, path = done.stdout.splitlines()
     assert first == "save etcd: asking 192.0.2.21"
-    assert [*map(str, (site / "snapshots").iterdir())] == [path]
+    assert [*map(str, (site / "snapshots" / "prod").iterdir())] == [path]
     assert asked == {(str(plans.plan().api.address), f"api.{plans.plan().domain}")}
 
 

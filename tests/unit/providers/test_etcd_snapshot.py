@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from base import log
-from base.errors import SnapshotError
+from base.errors import ConfigError, SnapshotError
 from base.progress import Progress
 from providers import etcd_snapshot
 from providers.etcd_snapshot import BY_HAND, OPERATOR, EtcdSnapshots
@@ -118,10 +118,10 @@ def test_an_api_that_does_not_answer_is_a_fault(rig: Rig) -> None:
 def test_a_folder_that_cannot_be_made_is_a_fault(rig: Rig) -> None:
     rig.folder.write_text("a file")
     fix = "have room in that folder, and rights to write into it; or name another one in `snapshots`"
-    with pytest.raises(SnapshotError) as error:
+    with pytest.raises(ConfigError) as error:
         rig.take()
     file = rig.folder / "snapshot_2026-01-02_030405.db"
-    assert str(error.value) == f"{file}: not saved: cannot be written (File exists). Fix: {fix}"
+    assert str(error.value) == f"etcd: not saved: {file} cannot be written (File exists). Fix: {fix}"
     assert rig.members.asked == ["192.0.2.21"], "another member cannot write it either"
 
 

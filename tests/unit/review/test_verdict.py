@@ -76,6 +76,16 @@ def test_the_vip_moves_only_from_phase_bootstrap_to_production() -> None:
     assert both.startswith("Moves the API VIP `192.168.111.5` and `fd2e::5` from ")
 
 
+def test_what_saves_etcd_first_says_so() -> None:
+    saved = {"snapshots": "/saved"}
+    before, after = plans.plan(**saved), plans.plan(**saved, phase="production")
+    first, _ = sentences(step("update", "okd-api", handoff(before), handoff(after)))
+    assert first == "Saves etcd below `/saved` before the API VIP moves; without a snapshot, that is not begun."
+    again = installation(plans.plan(**saved, phase="production", reinstall={"okd-master-0": "SERIAL-okd-master-0"}))
+    first, *_ = sentences(installs(installation(after), again, M0, M1, M2))
+    assert first == "Saves etcd below `/saved` before a server is wiped; without a snapshot, that is not begun."
+
+
 def test_behind_a_balancer_of_the_site_no_vip_moves() -> None:
     assert sentences(moved("balancer")) == [
         "Ends the bootstrap VM once the control plane serves behind your balancer."

@@ -10,15 +10,17 @@ import pytest
 from pydantic import SecretStr
 
 from base import lock
-from base.errors import OkdBaremetalError, ProvisioningError
+from base.errors import OkdBaremetalError, ProvisioningError, SnapshotError
 from base.log_entries import Event
 from boot_media.host_isos import IsoMedia, Recipe
 from boot_media.media_server import MediaServer
 from boot_media.web_server import WebServer
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
+from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import provision
 from providers.host_provisioning.composition import mark_of
+from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.engine import Installation, Target
 from providers.host_provisioning.installation.evidence import Ended
@@ -235,6 +237,43 @@ class TestOutOfEtcd:
     ) -> None:
         outs = updated({**INSTALLED, **self.CHANGES, "role": role}, **self.CHANGES, role=role)
         assert outs["installed"].keys() == {"w0", "w1"}
+        assert rollouts.targets == []
+
+    @pytest.fixture
+    def saved(self, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+        """The payload's digest; then, in order, that etcd lets the server go, the folder, and installed servers."""
+        write_kubeconfig(payload)
+        master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("test-ca").pem)
+        for role in Role:
+            (payload / f"{role.pool}.ign").write_text(master)
+        asked: list[Any] = [hashlib.sha256(master.encode()).hexdigest()]
+        monkeypatch.setattr(EtcdQuorum, "refuse_member", lambda *_: asked.append("member"))
+        monkeypatch.setattr(EtcdSnapshots, "take", lambda own: asked.append((own.folder, len(rollouts.targets))))
+        return asked
+
+    def test_etcd_is_saved_once_it_is_out_and_before_it_is_wiped(
+        self, role: Role, rollouts: Rollouts, saved: list[Any]
+    ) -> None:
+        updated(
+            {**INSTALLED, "stack": "prod"}, **self.CHANGES, role=role, snapshots="/saved", payload_sha256=saved[0]
+        )
+        assert saved[1:] == ["member", (Path("/saved/prod"), 0)]
+        assert [target.name for target in rollouts.targets] == ["w0"]
+
+    def test_without_a_folder_etcd_is_not_saved(self, role: Role, rollouts: Rollouts, saved: list[Any]) -> None:
+        updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, role=role, payload_sha256=saved[0])
+        assert (saved[1:], len(rollouts.targets)) == (["member"], 1)
+
+    def test_without_a_snapshot_it_is_not_wiped(
+        self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def refuse(_: object) -> None:
+            raise SnapshotError("not saved", where="etcd")
+
+        monkeypatch.setattr(EtcdSnapshots, "take", refuse)
+        changes = {**self.CHANGES, "role": role, "snapshots": "/saved", "payload_sha256": saved[0]}
+        with pytest.raises(SnapshotError, match="etcd: not saved"):
+            updated({**INSTALLED, "stack": "prod"}, **changes)
         assert rollouts.targets == []
 
 

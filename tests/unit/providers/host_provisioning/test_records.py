@@ -1,6 +1,7 @@
 """Which hosts an update installs, leaves untouched or refuses, decided from inputs and records."""
 
 from collections.abc import Set
+from dataclasses import replace
 from typing import Any
 
 import pulumi
@@ -8,7 +9,7 @@ import pytest
 
 from base.errors import BmcTimeoutError, ProvisioningError
 from providers.host_provisioning import records
-from providers.host_provisioning.model import Approval, InstallationRecord
+from providers.host_provisioning.model import Approval, HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.records import InstallationPlan, InstalledHost
 from testing.refusals import refusals
@@ -73,6 +74,42 @@ def test_a_plan_wipes_only_installed_hosts_that_are_newly_listed(
     )
     assert (plan.reinstall, plan.pending, plan.without_record) == (reinstall, pending, ("w2",))
     assert plan.untouched == tuple(host for host in ("w0", "w1") if host not in reinstall)
+
+
+RUNNING = spec(snapshots="/saved")
+
+
+@pytest.mark.parametrize(
+    ("new", "before", "running", "saves"),
+    [
+        pytest.param(RUNNING, outs(), (), False, id="nothing-to-install"),
+        pytest.param(RUNNING.changed(reinstall={"w0": "SN-w0"}), outs(), (), True, id="reinstalled"),
+        pytest.param(spec(reinstall={"w0": "SN-w0"}), outs(), (), False, id="no-folder"),
+        pytest.param(RUNNING, outs().of_hosts(["w0"]), (), True, id="added"),
+        pytest.param(RUNNING, outs().of_hosts([]), (), False, id="the-first-installation"),
+        pytest.param(
+            spec(snapshots="/saved", identities={"w0": {"uuid": "w9"}}), outs(), (), True, id="another-machine"
+        ),
+        pytest.param(
+            spec(snapshots="/saved", identities={"w0": {"uuid": "w9"}}), outs(), ("w0",), False, id="one-that-runs"
+        ),
+        pytest.param(
+            spec(**{**of_hosts("w0"), "identities": {"w0": {"uuid": "w9"}}}, snapshots="/saved"),
+            outs().of_hosts(["w0"]),
+            (),
+            True,
+            id="the-only-server",
+        ),
+    ],
+)
+def test_etcd_is_saved_before_a_server_that_runs_is_wiped(
+    new: HostProvisioningSpec, before: HostProvisioningOuts, running: tuple[str, ...], saves: bool
+) -> None:
+    plan = replace(InstallationPlan.of(spec(), before, new), running=frozenset(running))
+    assert plan.saves_etcd(new) is saves
+    note = ["etcd will be saved into /saved/test before a server is wiped"] if saves else []
+    if not running:
+        assert [line for line in records.notes(spec(), before, new) if "etcd" in line] == note
 
 
 def test_the_outputs_of_a_reinstalled_host_replace_those_before() -> None:

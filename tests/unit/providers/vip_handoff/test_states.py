@@ -8,7 +8,7 @@ import pytest
 
 from base.errors import HandoffUnsafeError
 from cluster.values.balancer import Balancer
-from providers.vip_handoff.states import ENDS, OPERATOR, OPERATOR_ROWS, SITE, TABLE, TABLES, State, Transition
+from providers.vip_handoff.states import ENDS, OPERATOR, OPERATOR_ROWS, SITE, TABLE, TABLES, State, Transition, saving
 from testing.documents import table
 from testing.fakes.lan import NEVER, SPEC, VIP, spec_with
 from testing.handoff_rig import FIRST, RELEASED, TAKEN, TOOK_IT, Rig
@@ -29,7 +29,12 @@ def success(row: Transition) -> str:
 
 @pytest.mark.parametrize(
     ("first", "rows"),
-    [("state", TABLE), ("with platform baremetal", OPERATOR_ROWS), ("with a balancer of yours", SITE)],
+    [
+        ("state", TABLE),
+        ("with snapshots", saving(TABLE)),
+        ("with platform baremetal", OPERATOR_ROWS),
+        ("with a balancer of yours", SITE),
+    ],
 )
 def test_the_document_shows_the_table(first: str, rows: dict[State, Transition]) -> None:
     drawn = [
@@ -72,7 +77,7 @@ def test_the_document_shows_the_ends() -> None:
 
 
 def test_each_state_has_a_row_or_is_an_end() -> None:
-    assert set(OPERATOR) | set(ENDS) == set(State)
+    assert set(OPERATOR) | set(ENDS) | set(saving(TABLE)) == set(State)
     assert not set(OPERATOR) & set(ENDS)
     assert set(TABLE) < set(OPERATOR)
     assert set(SITE) < set(TABLE)

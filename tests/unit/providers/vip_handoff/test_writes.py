@@ -41,6 +41,13 @@ def test_every_action_of_a_move_is_planned_and_nothing_else(balancer: Balancer) 
     assert guest.made == {*planned(old, VipHandoffOuts(), new)}
 
 
+@pytest.mark.parametrize("balancer", Balancer)
+def test_a_move_may_save_etcd_if_the_stack_names_a_folder(balancer: Balancer) -> None:
+    options = {"balancer": balancer, "snapshots": "/var/lib/snapshots"}
+    old, new = (spec_with(phase=phase, **options) for phase in (Phase.BOOTSTRAP, Phase.PRODUCTION))
+    assert Write("folder /var/lib/snapshots/prod", "save etcd") in {*planned(old, VipHandoffOuts(), new)}
+
+
 def test_a_proof_of_the_holder_writes_nothing() -> None:
     bootstrap, production = (spec_with(phase=phase) for phase in (Phase.BOOTSTRAP, Phase.PRODUCTION))
     for table in TABLES.values():
