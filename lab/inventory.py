@@ -68,7 +68,7 @@ class Site:
     config: InstallConfig
     """The twin's install-config with its defaults."""
     provisioners: tuple[Interface, ...]
-    """The provisioner's address on the machine network of each family; the cluster's primary family first."""
+    """The provisioner's address on each machine network with a machine, as its router; the API VIP's first."""
     on_provisioning: tuple[Interface, ...]
     """The provisioner's address on the provisioning network, if it has one there."""
 
@@ -239,11 +239,16 @@ def _services(plan: Intent) -> list[Address]:
 
 
 def _provisioners(plan: Intent) -> tuple[Interface, ...]:
-    """Return the provisioner's address on a network of each family: that of the API VIP, if it has one."""
+    """Return the provisioner's address on a network of each family, and on each other one that a machine is on.
+
+    That of a family is the API VIP's, if it has one.
+    """
     by_family = dict[int, Network]()
     for network in (*plan.api.networks, *plan.machine_networks):
         by_family.setdefault(network.version, network)
-    return tuple(_provisioner_on(network, plan) for network in by_family.values())
+    taken = [address for server in plan.servers for address in server.addresses]
+    others = [network for network in plan.machine_networks if any(address in network for address in taken)]
+    return tuple(_provisioner_on(network, plan) for network in dict.fromkeys([*by_family.values(), *others]))
 
 
 def _on_provisioning(plan: Intent) -> tuple[Interface, ...]:

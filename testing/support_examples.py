@@ -1,6 +1,8 @@
 """A valid example of each field of an install-config, and of each value that matters, upon the rehearsal's."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping
+from ipaddress import ip_network
 from typing import Any
 
 from cluster.install_config import InstallConfig
@@ -106,6 +108,7 @@ FAMILIES = {
         ("both families", clusters.dual_stack, {4, 6}),
     )
 }
+SEVERAL_NETWORKS = "`networking.machineNetwork[].cidr`, several of a family"
 PLATFORMS = (
     *("aws", "azure", "external", "gcp", "ibmcloud", "none", "nutanix", "openstack", "ovirt", "powervc", "powervs"),
     "vsphere",
@@ -132,6 +135,7 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     "`metadata.creationTimestamp`": {"metadata.creationTimestamp": "2026-01-01T00:00:00Z"},
     "`networking.networkType`": {"networking.networkType": "Calico"},
     "`networking.machineNetwork[].cidr`": {"networking.machineNetwork[].cidr": "192.168.0.0/16"},
+    SEVERAL_NETWORKS: {"networking.machineNetwork": [{"cidr": "192.168.111.0/24"}, {"cidr": "192.168.112.0/24"}]},
     "`networking.clusterNetwork[].cidr`": {"networking.clusterNetwork[].cidr": "10.132.0.0/14"},
     "`networking.clusterNetwork[].hostPrefix`": {"networking.clusterNetwork[].hostPrefix": 24},
     "`networking.clusterNetwork[].hostSubnetLength`": {
@@ -285,6 +289,11 @@ def _spares(config: InstallConfig) -> bool:
     return len(config.baremetal.hosts or ()) > sum(pool.replicas or 0 for pool in pools)
 
 
+def _several_networks(config: InstallConfig) -> bool:
+    versions = Counter(ip_network(entry.cidr).version for entry in config.networking.machine_network)
+    return max(versions.values()) > 1
+
+
 def _hints(host: Host) -> int:
     return len(host.root_device_hints.model_fields_set) if host.root_device_hints else 0
 
@@ -292,6 +301,7 @@ def _hints(host: Host) -> int:
 USED: dict[str, Callable[[InstallConfig], bool]] = {
     **{label: _with_vips_of(versions) for label, (_, versions) in FAMILIES.items()},
     **{label: _scheme(kind) for label, kind in SCHEMES.items()},
+    SEVERAL_NETWORKS: _several_networks,
     UNTYPED: _has(lambda host: "://" not in host.bmc.address),
     "`compute[].replicas`, fewer than hosts": _spares,
     f"`{BARE}.loadBalancer.type: OpenShiftManagedDefault`": lambda config: not user_managed(config),

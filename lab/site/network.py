@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from ipaddress import ip_address, ip_interface
 
-from cluster.values.address import IPV6, Address, Interface, netloc, parse_address
+from cluster.values.address import IPV4, IPV6, Address, Interface, netloc, parse_address
 from lab.inventory import Site
 from lab.nics import TRUNK, machine_mac, provisioning_bridge, vlan_of
 from lab.paths import DNS, FOREIGN, NAMESPACE, RESOLV_CONF
@@ -36,6 +36,9 @@ def ensure_network(site: Site) -> None:
     machines = site.plan.bootstrap.bridge
     services = [ip_interface(address) for address in site.services if address != _LINK_LOCAL.ip]
     _ensure_bridge(machines, [_LINK_LOCAL, *site.provisioners, *services])
+    if sum(own.version == IPV4 for own in site.provisioners) > 1:
+        # Machines of two networks reach each other through their router, as those of two VLANs do.
+        _write("/proc/sys/net/ipv4/ip_forward", "1")
     if any(own.version == IPV6 for own in site.provisioners):
         # Machines drop a router that does not set the router flag in its neighbour advertisements (RFC 4861, 7.2.5).
         _write(f"/proc/sys/net/ipv6/conf/{machines}/forwarding", "1")

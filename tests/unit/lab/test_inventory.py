@@ -91,6 +91,24 @@ def test_the_provisioner_has_an_address_of_each_family_the_primary_first(
     assert [str(address) for address in load_site(kind, tmp_path).provisioners] == own
 
 
+@pytest.mark.parametrize("moved", [True, False], ids=["compute-in-the-second", "nobody-in-the-second"])
+def test_the_provisioner_has_an_address_in_each_network_with_a_machine(tmp_path: Path, moved: bool) -> None:
+    path = copy_of("rehearsal", tmp_path) / "rehearsal" / "install-config.yaml"
+    document = changed(path)
+    document["networking"]["machineNetwork"].append({"cidr": "10.99.0.0/24"})
+    if moved:
+        document["platform"]["baremetal"]["ingressVIPs"] = ["10.99.0.4"]
+        options = tmp_path / "Pulumi.rehearsal.yaml"
+        settings = changed(options)
+        names = [host["name"] for host in document["platform"]["baremetal"]["hosts"] if host["role"] == "worker"]
+        addresses = {name: [f"10.99.0.{last}"] for last, name in enumerate(names, 24)}
+        settings["config"]["okd-baremetal:node_addresses"].update(addresses)
+        options.write_text(yaml.safe_dump(settings))
+    path.write_text(yaml.safe_dump(document))
+    own = ["192.168.111.1/24", *(["10.99.0.1/24"] if moved else [])]
+    assert [str(address) for address in load_site("rehearsal", tmp_path).provisioners] == own
+
+
 @pytest.mark.parametrize(("kind", "address"), [("dual-stack", "172.22.1.1"), ("ipv6", "fd00:172:22:1::1")])
 def test_a_named_bmc_has_no_ipv4_only_where_no_machine_has(tmp_path: Path, kind: str, address: str) -> None:
     path = as_stack(kind, tmp_path) / kind / "install-config.yaml"

@@ -62,7 +62,16 @@ def test_dhcp_ignores_static_machines_and_dns_has_the_named_bmcs() -> None:
 def test_a_time_server_that_is_named_is_the_provisioner() -> None:
     lines = network._dnsmasq_conf(load_site("dual-stack")).splitlines()
     records = [line for line in lines if line.startswith("host-record=ntp.")]
-    assert records == ["host-record=ntp.lab.test,10.30.0.2", "host-record=ntp.lab.test,fd30:0:0:1::1"]
+    assert records == [f"host-record=ntp.lab.test,{own}" for own in ("10.30.0.2", "fd30:0:0:1::1", "10.31.0.1")]
+
+
+def test_each_network_of_a_family_has_a_range_of_its_own() -> None:
+    lines = network._dnsmasq_conf(load_site("dual-stack")).splitlines()
+    assert [line for line in lines if line.startswith("dhcp-range=10")] == [
+        "dhcp-range=10.30.0.0,static,255.255.255.0,infinite",
+        "dhcp-range=10.31.0.0,static,255.255.255.0,infinite",
+    ]
+    assert "dhcp-host=52:54:00:30:00:0d,rack-d,10.31.0.24,[fd30:0:0:1::24],infinite" in lines
 
 
 def test_a_site_with_a_balancer_has_names_for_its_one_address() -> None:
