@@ -159,12 +159,13 @@ class Rehearsal:
 
     def gate_refuses(self) -> None:
         """Prove that the gate refuses a control plane that is not ready, and leaves VIP and VM untouched."""
-        node = self.proofs.node_without_vip().name
+        node = self.proofs.node_to_freeze().name
         self.writer.every_s = EVERY_S
         with self.report.step("the gate refuses while a control-plane node hangs"):
             self.stack.configure(handoff={"deadline_s": 4})
             self.provisioner.suspend(node)
             outcome = self.stack.try_run("up", "--yes", "--skip-preview")
+            self.proofs.serves_while_hung(node)
             self.provisioner.resume(node)
             self.stack.configure(handoff={"deadline_s": 120})
             lines = [line.strip() for line in outcome.text.splitlines() if "HandoffUnsafeError" in line]

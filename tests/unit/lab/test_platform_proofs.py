@@ -112,11 +112,19 @@ def test_on_platform_none_only_requests_to_bmcs_are_proven(proven: Callable[...,
     assert [proof.name for proof in report.proofs] == ["requests to BMCs from other machines than the provisioner"]
 
 
-@pytest.mark.parametrize(("holder", "frozen"), [("metal-a", "metal-c"), ("metal-c", "metal-b")])
+@pytest.mark.parametrize(
+    ("stack", "holder", "frozen"),
+    [
+        pytest.param("platform", "metal-a", "metal-c", id="metal-a-metal-c"),
+        pytest.param("platform", "metal-c", "metal-b", id="metal-c-metal-b"),
+        pytest.param("single", "only-a", "only-a", id="the-only-one"),
+    ],
+)
 def test_the_node_that_is_frozen_does_not_hold_the_vip(
-    site: Site, monkeypatch: pytest.MonkeyPatch, holder: str, frozen: str
+    stack: str, monkeypatch: pytest.MonkeyPatch, holder: str, frozen: str
 ) -> None:
-    """On platform baremetal all nodes have one rank: any may hold it."""
+    """On platform baremetal all nodes have one rank: any may hold it. A lone node is frozen all the same."""
+    site = load_site(stack)
     (server,) = [server for server in site.plan.control_plane if server.name == holder]
     monkeypatch.setattr(proofs, "answering_macs", lambda _: frozenset({machine_mac(server, site.plan)}))
-    assert Proofs(site.plan, "", Report("platform")).node_without_vip().name == frozen
+    assert Proofs(site.plan, "", Report("platform")).node_to_freeze().name == frozen

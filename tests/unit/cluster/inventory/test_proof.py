@@ -1,5 +1,6 @@
 """What `plan` says that the kept inventory contradicts."""
 
+import math
 from datetime import UTC, datetime
 from typing import Any
 
@@ -7,8 +8,9 @@ import pytest
 
 from cluster.install_config.platform import RootDeviceHints
 from cluster.inventory.model import GIB, Card, Cpu, DiscoveredServer, Disk, Inventory
-from cluster.inventory.proof import HINTS, contradictions
+from cluster.inventory.proof import HINTS, MIB_OF_GB, contradictions
 from cluster.plan.model import Intent
+from cluster.values.role import Role
 from testing import plans
 
 DATED = datetime(2026, 11, 27, tzinfo=UTC)
@@ -111,6 +113,20 @@ def test_cpus_that_differ_between_servers_of_virtual_machines_are_named() -> Non
 def test_a_server_too_small_for_its_role_is_named(more: dict[str, Any], what: str) -> None:
     (line,) = found(planned(serialNumber="S5G1"), **more)
     assert what in line
+
+
+@pytest.mark.parametrize(
+    ("role", "threads", "memory_gb"), [(Role.CONTROL_PLANE, 4, 16), (Role.ARBITER, 2, 8), (Role.COMPUTE, 2, 8)]
+)
+def test_each_role_has_a_least_size(role: Role, threads: int, memory_gb: int) -> None:
+    """An arbiter's is half of the control plane's, whose copy of etcd it has."""
+    intent = planned(serialNumber="S5G1")
+    of_role = intent.changed(hosts=(intent.hosts[0].changed(role=role), intent.of(Role.COMPUTE)[0]))
+    least = math.ceil(memory_gb * MIB_OF_GB)
+    assert found(of_role, cpu=Cpu(threads=threads), memory_mib=least) == []
+    memory, cpus = found(of_role, cpu=Cpu(threads=threads - 1), memory_mib=least - 1024)
+    assert f"and a server of its role wants {memory_gb}. Fix: take another server for it" in memory
+    assert f"{threads - 1} CPU threads, and a server of its role wants {threads}" in cpus
 
 
 def test_a_cluster_of_one_server_wants_more_of_it() -> None:
