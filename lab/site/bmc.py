@@ -146,7 +146,7 @@ def _await(each: Daemon, protocol: str, bmcs: Iterable[Bmc]) -> None:
 
 def _config(site: Site) -> str:
     values: dict[str, object] = {"bmc": BMC, "port": PORT, "libvirt_uri": LIBVIRT_URI, "pool": BMC_POOL_NAME}
-    values |= {"storages": storages(site), "drives": drives(site)}
+    values |= {"storages": storages(site), "drives": (known := drives(site)), "volumes": dict.fromkeys(known, ())}
     return render("site/files/sushy-emulator.conf.j2", site=site, firmware=firmware, **values)
 
 
