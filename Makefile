@@ -90,7 +90,7 @@ rehearsals: _lab ## Rehearse all stacks that are kept for it, one after the othe
 faults: _lab ## Take the twin of STACK to production through faults, on virtual machines, as root
 	$(PY) -m lab.rehearsal faults --stack $(STACK) --payload $(PAYLOAD)
 
-newcomer: _lab ## From a new folder, by README's commands, to a passed rehearsal on virtual machines, as root
+newcomer: _lab ## From a new folder, by README's commands, then from BMCs' addresses, to passed rehearsals on VMs, as root
 	$(PY) -m lab.newcomer
 
 kubernetes: _lab ## Hand the VIP of a real Kubernetes over, in network namespaces, as root; six minutes to build it once

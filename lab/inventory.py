@@ -2,7 +2,7 @@
 
 import re
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_interface
@@ -14,11 +14,13 @@ from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import UNMANAGED
 from cluster.plan import Intent, load_intent
+from cluster.plan.model import PlannedHost
 from cluster.plan.sample_values import free_addresses
 from cluster.values.address import Address, Interface, Network, parse_address
 from cluster.values.balancer import Balancer
 from cluster.values.boot_method import BootMethod
 from cluster.values.platform import ClusterPlatform
+from lab.disks import Disk, disks_of, with_stale
 from lab.nics import not_emulated, provisioning_bridge
 from lab.shell import LabError
 from lab.twin import BMC_NETWORKS, Twin, family_of_named_bmcs, make_twin, uuid_of
@@ -105,6 +107,11 @@ class Site:
         """The machines without DHCP. Firmware that boots by HTTP from here needs it: it has no static address."""
         http = (server for server in self.plan.servers if server.boot_method is BootMethod.UEFI_HTTP)
         return self.statics - {server.name for server in http if not server.boots_from_network}
+
+    def disks(self, host: PlannedHost) -> tuple[Disk, ...]:
+        """Return the disks of a host, in the order of their targets."""
+        stale: Sequence[str] = self.twin.options.get("wipe_disks", {}).get(host.name, ())
+        return with_stale(disks_of(host.root_device_hints.given), stale)
 
     @property
     def services(self) -> tuple[Address, ...]:

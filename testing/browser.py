@@ -24,12 +24,17 @@ MEASURED = re.compile(r'data-measured="([^"]*)"')
 
 def measure(page: Path, width_px: int, *, dark: bool = False) -> dict[str, Any]:
     """Open a page in a window of this width, and return what `browser.js` measures in it."""
-    measured = page.with_name(f"{page.stem}-measured.html")
-    measured.write_text(f"{page.read_text()}<script>{MEASURE.read_text()}</script>")
-    dom = _run(measured, width_px, "--dump-dom", *([DARK] if dark else []))
+    dom = dom_after(page, MEASURE.read_text(), width_px, *([DARK] if dark else []))
     figures = MEASURED.search(dom)
     assert figures, dom[-2000:]
     return dict(json.loads(unescape(figures[1])))
+
+
+def dom_after(page: Path, script: str, width_px: int, *options: str) -> str:
+    """Open a page, run a script in it, and return the document that this leaves, as HTML."""
+    changed = page.with_name(f"{page.stem}-changed.html")
+    changed.write_text(f"{page.read_text()}<script>{script}</script>")
+    return _run(changed, width_px, "--dump-dom", *options)
 
 
 def screenshot(page: Path, picture: Path, width_px: int, height_px: int) -> None:

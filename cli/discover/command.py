@@ -9,6 +9,7 @@ from pathlib import Path
 from base.errors import one_line
 from cli.discover.addresses import targets_of
 from cli.discover.logins import MOST_REFUSED, read_logins
+from cli.discover.page import write
 from cli.discover.table import lines_of
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_INVALID, EXIT_OK
@@ -29,6 +30,8 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help="print JSON, which `init --discover` reads, in place of tables"
     )
+    what = "also write a page of the servers, which a click sorts, with what stops each"
+    parser.add_argument("--html", type=Path, metavar="FILE", help=what)
 
 
 def discover(options: argparse.Namespace) -> int:
@@ -56,6 +59,8 @@ def discover(options: argparse.Namespace) -> int:
         unread=tuple(one for one in found if isinstance(one, Unread)),
     )
     print(inventory.model_dump_json(indent=2) if options.json else "\n".join(lines_of(inventory)))
+    if options.html:
+        write(options.html, inventory)
     is_whole = bool(inventory.servers) and all(it.silent for it in inventory.unread)
     return EXIT_OK if is_whole else EXIT_INVALID
 

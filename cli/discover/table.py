@@ -6,10 +6,11 @@ from typing import Any
 from base.errors import one_line
 from cli.shared.command_line import table
 from cluster.inventory.choice import boot_card, root_disk
-from cluster.inventory.model import DiscoveredServer, Inventory
+from cluster.inventory.model import Inventory
 
+Columns = dict[str, Callable[[Any], object]]
 WORDS = {True: "yes", False: "no", None: ""}
-SERVERS: dict[str, Callable[[DiscoveredServer], object]] = {
+SERVERS: Columns = {
     "BMC": lambda it: it.bmc,
     "SERVER": lambda it: f"{it.manufacturer} {it.model}".strip(),
     "SERIAL": lambda it: it.tag or it.serial,
@@ -24,7 +25,7 @@ SERVERS: dict[str, Callable[[DiscoveredServer], object]] = {
     "SECURE BOOT": lambda it: it.secure_boot,
     "CLOCK": lambda it: "" if it.clock_ahead_s is None else f"{it.clock_ahead_s:+} s",
 }
-CARDS: dict[str, Callable[[Any], object]] = {
+CARDS: Columns = {
     "CARD": lambda it: it.name,
     "MAC": lambda it: it.mac,
     "LINK": lambda it: "to the BMC" if it.to_bmc else it.link,
@@ -32,7 +33,7 @@ CARDS: dict[str, Callable[[Any], object]] = {
     "PXE": lambda it: WORDS[it.pxe],
     "PCI": lambda it: it.pci,
 }
-DISKS: dict[str, Callable[[Any], object]] = {
+DISKS: Columns = {
     "DISK": lambda it: it.name,
     "SIZE": lambda it: it.size,
     "MODEL": lambda it: it.model,
@@ -47,23 +48,31 @@ def lines_of(inventory: Inventory) -> Iterator[str]:
     """Yield what `discover` prints of an inventory."""
     servers = inventory.servers
     if servers:
-        yield from table([list(SERVERS), *([_cell(of(it)) for of in SERVERS.values()] for it in servers)])
+        yield from table([list(SERVERS), *(cells(SERVERS, it) for it in servers)])
     yield from _parts(CARDS, [(it.bmc, part) for it in servers for part in it.cards])
     yield from _parts(DISKS, [(it.bmc, part) for it in servers for part in it.disks])
     gaps = [f"{it.bmc}: {gap.what}: {gap.why}" for it in servers for gap in it.gaps]
-    silent = sum(it.silent for it in inventory.unread)
-    unread = [f"{it.address}: {it.why}. Fix: {it.fix}" for it in inventory.unread if not it.silent]
-    if silent:
-        unread.append(f"{silent} addresses of ranges or boards have no server, see --json")
-    for title, lines in (("Not told:", gaps), ("Not read:", unread)):
+    for title, lines in (("Not told:", gaps), ("Not read:", unread_lines(inventory))):
         if lines:
             yield from ("", title, *map(one_line, lines))
 
 
-def _parts(columns: dict[str, Callable[[Any], object]], parts: list[tuple[str, Any]]) -> Iterator[str]:
+def unread_lines(inventory: Inventory) -> list[str]:
+    """Return a line for each address that was not read, and one for all that are only counted."""
+    silent = sum(it.silent for it in inventory.unread)
+    lines = [f"{it.address}: {it.why}. Fix: {it.fix}" for it in inventory.unread if not it.silent]
+    return [*lines, f"{silent} addresses of ranges or boards have no server, see --json"] if silent else lines
+
+
+def cells(columns: Columns, of: Any) -> list[str]:
+    """Return the row of a server, a card or a disk."""
+    return [_cell(column(of)) for column in columns.values()]
+
+
+def _parts(columns: Columns, parts: list[tuple[str, Any]]) -> Iterator[str]:
     if parts:
         yield ""
-        rows = ([bmc, *(_cell(of(part)) for of in columns.values())] for bmc, part in parts)
+        rows = ([bmc, *cells(columns, part)] for bmc, part in parts)
         yield from table([["BMC", *columns], *rows])
 
 

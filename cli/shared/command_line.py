@@ -108,8 +108,3 @@ def stack_file(stack: str) -> Path:
 def install_config(stack: str) -> Path:
     """Return the path of a stack's install-config."""
     return Path("stacks", stack, "install-config.yaml")
-
-
-def inventory_file(stack: str) -> Path:
-    """Return the path of the inventory of a stack's servers."""
-    return Path("stacks", stack, "inventory.json")

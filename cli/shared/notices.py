@@ -3,8 +3,7 @@
 from collections.abc import Callable
 
 from base.errors import one_line
-from cli.shared.command_line import inventory_file
-from cluster.inventory.file import read_inventory
+from cluster.inventory.file import inventory_file, read_inventory
 from cluster.inventory.proof import contradictions
 from cluster.plan import Intent
 

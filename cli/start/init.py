@@ -12,14 +12,14 @@ from base.yaml_text import parse_yaml
 from cli.bmc import consents_of
 from cli.inspect.check import check_file, print_verdicts
 from cli.shared.command import Command
-from cli.shared.command_line import EXIT_OK, install_config, inventory_file, stack_file
+from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cli.shared.stack_options import stack_options
 from cli.start.discovered_options import NewStack, discover_options
 from cli.start.new_stack import HEAD, Option, lacking, left_to_do, stack_text
 from cli.start.site_facts import LocalSite
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, may_be_a_secret, read
-from cluster.inventory.file import read_inventory
+from cluster.inventory.file import inventory_file, read_inventory
 from cluster.inventory.hosts import proposed, room_for_hosts, with_hosts
 from cluster.known_options import LOGINS, PULL_SECRET
 from cluster.options import read_options

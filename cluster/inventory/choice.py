@@ -1,11 +1,14 @@
 """The card and the disk that `init` proposes for a server, each by a rule, or why there is none."""
 
+from collections.abc import Iterator
+
 from cluster.inventory.model import GIB, HDD, Card, DiscoveredServer, Disk
 
 LEAST_DISK_BYTES = 100 * GIB
 """Of a disk to install on (openshift-docs, modules/installation-minimum-resource-requirements.adoc: 100 GB)."""
 CARD_RULE = "the first card with a link, in the order of its BMC, or its only card"
 DISK_RULE = "the smallest disk of at least 100 GiB, solid state first, then by name"
+NO_WAY = "no type of bmc.address by which it can be booted"
 REMOVABLE = ("USB",)
 
 
@@ -34,6 +37,18 @@ def root_disk(server: DiscoveredServer) -> tuple[Disk | None, str]:
     if not named:
         return None, f"none of {len(fitting)} large enough has a serial number or WWN of its own"
     return min(named, key=lambda disk: (disk.media == HDD, disk.size_bytes or 0, disk.name)), ""
+
+
+def stops(server: DiscoveredServer) -> Iterator[str]:
+    """Yield why a server cannot be a host, as far as its BMC tells."""
+    if why := boot_card(server)[1]:
+        yield f"boot MAC: {why}"
+    if why := root_disk(server)[1]:
+        yield f"root disk: {why}"
+    if not server.ways:
+        yield NO_WAY
+    if server.cpu.x86_64_v3 is False:
+        yield f"{server.cpu.model} lacks x86-64-v3, which CentOS Stream CoreOS 10 needs"
 
 
 def names_of(server: DiscoveredServer, disk: Disk) -> dict[str, str]:

@@ -11,6 +11,11 @@ from cluster.files import read_text
 from cluster.inventory.model import Inventory
 
 
+def inventory_file(stack: str) -> Path:
+    """Return the path of the inventory of a stack's servers, which need not be there."""
+    return Path("stacks", stack, "inventory.json")
+
+
 def read_inventory(file: Path) -> Inventory:
     """Return the inventory in a file.
 

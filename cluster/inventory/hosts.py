@@ -7,7 +7,7 @@ from itertools import islice
 from base.errors import ConfigError, Fault
 from base.yaml_text import line_of, yaml_of
 from cluster.install_config import InstallConfig
-from cluster.inventory.choice import CARD_RULE, DISK_RULE, boot_card, names_of, root_disk
+from cluster.inventory.choice import CARD_RULE, DISK_RULE, NO_WAY, boot_card, names_of, root_disk
 from cluster.inventory.model import DiscoveredServer, Inventory
 from cluster.plan.intent import replicas
 from cluster.values.role import Role
@@ -94,7 +94,7 @@ def _faults(server: DiscoveredServer, where: str) -> Iterator[Fault]:
         fix = 'give the disk its "serial" and "size_bytes" in "disks"; if it is not there, also a "name"'
         yield Fault(at, f"root disk: {why}", fix)
     if not server.ways:
-        yield Fault(at, "no type of bmc.address by which it can be booted", "take the server out of the file")
+        yield Fault(at, NO_WAY, "take the server out of the file")
 
 
 def room_for_hosts(text: str) -> int:

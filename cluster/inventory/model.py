@@ -6,6 +6,7 @@ from typing import Literal
 from pydantic import ConfigDict
 
 from base.spec import Model
+from cluster.values.bmc_url import BmcUrl
 
 GIB = 1 << 30
 RAID, HDD = "RAID", "HDD"
@@ -57,6 +58,9 @@ class Card(Entry):
     """Whether the firmware may boot from it. None: unknown."""
     to_bmc: bool = False
     """Whether it leads to the server's own BMC and nowhere else."""
+
+    def __str__(self) -> str:
+        return f"{self.name} ({self.mac})"
 
 
 class Disk(Entry):
@@ -141,3 +145,10 @@ class Inventory(Entry):
     dated: datetime
     servers: tuple[DiscoveredServer, ...] = ()
     unread: tuple[Unread, ...] = ()
+
+    def server_at(self, url: BmcUrl) -> DiscoveredServer | None:
+        """Return the server behind an address of a BMC; None if it was not read, or it is one of several there."""
+        if url.system_id:
+            return next((it for it in self.servers if it.bmc == f"{url.base}{url.system_id}"), None)
+        behind = [it for it in self.servers if it.bmc.startswith(f"{url.base}/")]
+        return behind[0] if len(behind) == 1 else None

@@ -57,7 +57,7 @@ def contradictions(intent: Intent, inventory: Inventory) -> Iterator[Fault]:
 
 def _contradictions(intent: Intent, inventory: Inventory) -> Iterator[Fault]:
     owners = {card.mac: server for server in inventory.servers for card in server.cards if card.mac}
-    known = [(host, server) for host in intent.servers if (server := _server_of(host, inventory))]
+    known = [(host, server) for host in intent.servers if (server := inventory.server_at(host.bmc.url))]
     for host, server in known:
         for what, mac in _macs(host):
             yield from _of_mac(host, server, f"{what} {mac}", owners.get(mac))
@@ -95,15 +95,6 @@ def _of_pool(role: Role, known: Sequence[tuple[Server, DiscoveredServer]]) -> It
         kinds = "; ".join(f"{model} in {', '.join(hosts)}" for model, hosts in names.items())
         what = f"CPUs differ: {kinds}: between them, OpenShift Virtualization may move no virtual machine live"
         yield Fault(role, what, "if it is to, take servers with one type of CPU")
-
-
-def _server_of(host: Server, inventory: Inventory) -> DiscoveredServer | None:
-    """Return the server behind a host's BMC; None if it was not read, or the address names none of several."""
-    url = host.bmc.url
-    if url.system_id:
-        return next((it for it in inventory.servers if it.bmc == f"{url.base}{url.system_id}"), None)
-    behind = [it for it in inventory.servers if it.bmc.startswith(f"{url.base}/")]
-    return behind[0] if len(behind) == 1 else None
 
 
 def _of_disks(host: Server, server: DiscoveredServer) -> Iterator[Fault]:

@@ -17,6 +17,7 @@ from lab import firmware
 from lab.inventory import Bmc, Site
 from lab.paths import BMC, BMC_POOL_NAME, LIBVIRT_URI, NAMESPACE
 from lab.shell import LabError, run
+from lab.site.drives import drives, storages
 from lab.site.network import is_listening
 from lab.site.processes import Daemon, wait_until
 from lab.site.systems import PORT
@@ -123,7 +124,8 @@ def _await(each: Daemon, protocol: str, bmcs: Iterable[Bmc]) -> None:
 
 
 def _config(site: Site) -> str:
-    values = {"bmc": BMC, "port": PORT, "libvirt_uri": LIBVIRT_URI, "pool": BMC_POOL_NAME}
+    values: dict[str, object] = {"bmc": BMC, "port": PORT, "libvirt_uri": LIBVIRT_URI, "pool": BMC_POOL_NAME}
+    values |= {"storages": storages(site), "drives": (known := drives(site)), "volumes": dict.fromkeys(known, ())}
     return render("site/files/sushy-emulator.conf.j2", site=site, firmware=firmware, **values)
 
 

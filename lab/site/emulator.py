@@ -2,7 +2,8 @@
 
 sushy-tools 2.2.0 inserts the ISO into a virtual CD drive instead. Here the server's own UEFI gets the ISO's URI as
 the option of its next boot only; edk2 gets an address by DHCP, fetches the ISO, and boots it from memory. The BMC
-shows the URI until a client sets another boot.
+shows the URI until a client sets another boot. And each drive has a model and serial number of its own: sushy-tools
+2.2.0 has those of one for all (templates/drive.json).
 """
 
 import json
@@ -10,6 +11,7 @@ import re
 import shutil
 import sys
 import xml.etree.ElementTree as ET
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,7 @@ from lab.paths import LIBVIRT
 from lab.shell import run
 
 _SYSTEM = re.compile(r"/redfish/v1/Systems/([^/]+)")
+_DRIVE = re.compile(r"/redfish/v1/Systems/([^/]+)/Storage/([^/]+)/Drives/([^/]+)")
 _TARGET, _URI = "BootSourceOverrideTarget", "HttpBootUri"
 _HTTP = "UefiHttp"
 _IN_LIBVIRTD = Path("/var/lib/libvirt")
@@ -58,6 +61,16 @@ def _show_uri(response: flask.Response) -> flask.Response:
     return response
 
 
+def _show_drive(response: flask.Response) -> flask.Response:
+    """Show a drive as the settings have it."""
+    asked = _DRIVE.fullmatch(flask.request.path)
+    if asked and response.status_code == HTTPStatus.OK:
+        drives = sushy_emulator.app.config["SUSHY_EMULATOR_DRIVES"][asked[1], asked[2]]
+        (drive,) = (each for each in drives if each["Id"] == asked[3])
+        response.set_data(json.dumps({**(response.get_json() or {}), **drive}))
+    return response
+
+
 def _requested_boot() -> tuple[str, dict[str, Any]]:
     """Return the system of a PATCH, and its properties of `Boot`; empty for any other request."""
     system = _SYSTEM.fullmatch(flask.request.path)
@@ -83,4 +96,5 @@ def _write(system: str, *change: str) -> None:
 if __name__ == "__main__":
     sushy_emulator.app.before_request(_set_uri)
     sushy_emulator.app.after_request(_show_uri)
+    sushy_emulator.app.after_request(_show_drive)
     sys.exit(sushy_emulator.main())

@@ -1,7 +1,7 @@
 """The lab's own libvirtd: in the namespace, with separate folders, so that the machine's libvirt is not affected."""
 
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -10,7 +10,7 @@ import libvirt
 from boot_media.tools import cache_dir
 from cluster.plan.model import PlannedHost
 from lab import firmware
-from lab.disks import SCSI_SLOT, Disk, disks_of, with_stale
+from lab.disks import SCSI_SLOT, Disk
 from lab.inventory import SERVER_MIB, Site
 from lab.nics import nics_of
 from lab.paths import (
@@ -142,9 +142,7 @@ def _create_disks(site: Site, server: PlannedHost) -> list[tuple[Disk, Path]]:
     The firmware boots from the first one, as a real server's firmware has a setting for its boot disk.
     """
     created = []
-    stale: Sequence[str] = site.twin.options.get("wipe_disks", {}).get(server.name, ())
-    disks = with_stale(disks_of(server.root_device_hints.given), stale)
-    for number, disk in enumerate(sorted(disks, key=lambda disk: not disk.wanted)):
+    for number, disk in enumerate(sorted(site.disks(server), key=lambda disk: not disk.wanted)):
         file = DISKS / f"{server.name}-{number}.qcow2"
         backing = ("-b", POOL / BASE_VOLUME, "-F", "qcow2") if disk.stale else ()
         run("qemu-img", "create", "-q", "-f", "qcow2", *backing, file, f"{disk.gib}G")

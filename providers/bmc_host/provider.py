@@ -19,6 +19,7 @@ from base.errors import (
 from base.progress import Progress
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 from providers.bmc_host.engine import BmcHostEngine
+from providers.bmc_host.hardware import changed_since_inventory
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
 from providers.consent import missing_consent
 from providers.pulumi import plugin
@@ -81,6 +82,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 now = _outs(engine, identity, found)
                 # Power and media change during an installation: show them, but keep them out of the state.
                 line, changed = engine.drift(found)
+                hardware = "" if spec.spare else changed_since_inventory(quick)
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
             warn(f"kept the recorded values: {error}")
             return outs
@@ -90,6 +92,8 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         server = spec.bmc.url
         if server.transport == "https" and (soon := expiry_warning(server.host, server.port)):
             warn(f"{spec.host}: the certificate of its BMC {soon}")
+        if hardware:
+            warn(hardware)
         return now
 
     def _delete(self, spec: BmcHostSpec, outs: BmcHostOuts) -> None:

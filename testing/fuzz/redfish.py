@@ -158,11 +158,13 @@ ASKED: tuple[Callable[[BmcProbe], object], ...] = (
 TYPES = (str, bool, int, float, tuple, type(None))
 
 
-def _make(random: Random) -> bytes:
+def make(random: Random) -> bytes:
+    """Return a case: a vendor, and the seed of its answers."""
     return json.dumps({"vendor": random.choice([*VENDORS]), "seed": random.randrange(2**32)}).encode()
 
 
-def _run(case: bytes) -> str:
+def served(case: bytes) -> tuple[BmcAccess, Random]:
+    """Have the BMC serve a case; return how it is reached, and the random numbers of the case."""
     wanted = json.loads(case)
     random = Random(wanted["seed"])  # noqa: S311
     bmc = _bmc()
@@ -171,7 +173,11 @@ def _run(case: bytes) -> str:
     bmc.become(wanted["vendor"], random)
     system = VENDORS[wanted["vendor"]].system_path
     address = f"redfish-virtualmedia+http://127.0.0.1:{bmc.port}{system}"
-    access = BmcAccess(address=address, username=USER, session=random.random() < 0.2)
+    return BmcAccess(address=address, username=USER, session=random.random() < 0.2), random
+
+
+def _run(case: bytes) -> str:
+    access, random = served(case)
     if random.random() < 0.2:
         return _captured(BmcCapture(access, SecretStr(PASSWORD), LIMITS))
     client = BmcProbe(access, SecretStr(PASSWORD), LIMITS)
@@ -198,4 +204,4 @@ def _captured(client: BmcCapture) -> str:
         client.close()
 
 
-SURFACE = Surface(_make, _run)
+SURFACE = Surface(make, _run)

@@ -13,7 +13,7 @@ from lab.inventory import load_site
 from testing.checkout import ROOT
 from testing.command_line import run
 from testing.git import clone_of_program
-from testing.newcomer import INSTALL_CONFIG, documented_commands
+from testing.newcomer import INSTALL_CONFIG, commands_of_discovery, documented_commands
 from testing.project import COMMAND_S
 
 README = ROOT / "README.md"
@@ -70,6 +70,18 @@ def test_readmes_commands_turn_an_install_config_into_a_rehearsal(clusters: Path
     assert len({*machines, *vips, *site.services}) == len(machines) + len(vips) + len(site.services)
     assert sorted(map(str, site.services)) == ["10.60.0.2", "10.60.0.3"]
     assert [str(own.ip) for own in site.provisioners] == ["10.60.0.1"]
+
+
+def test_the_page_about_discovery_types_no_value_of_a_server() -> None:
+    reading, writing = commands_of_discovery()
+    words = "okd-baremetal discover --logins logins.yaml --ca bmc-ca.pem --from bmcs.txt --json > servers.json"
+    assert reading[-1] == words
+    assert [command.split()[:2] for command in writing] == [
+        ["okd-baremetal", "init"],
+        ["git", "add"],
+        ["okd-baremetal", "rehearse"],
+    ]
+    assert "<" not in "".join([*reading, *writing])
 
 
 @pytest.mark.golden

@@ -4,7 +4,15 @@ import pytest
 
 from testing.fuzz.engine import SURFACES, search
 
-SEEDS = {"commands": 100, "frames": 5_000, "ipmi": 300, "masks": 200, "readers": 500, "redfish": 100}
+SEEDS = {
+    "commands": 100,
+    "discovery": 200,
+    "frames": 5_000,
+    "ipmi": 300,
+    "masks": 200,
+    "readers": 500,
+    "redfish": 100,
+}
 """Cases: together under a minute of CPU."""
 
 pytestmark = [pytest.mark.fuzz, pytest.mark.timeout(900)]

@@ -6,16 +6,19 @@ from configparser import ConfigParser
 from dataclasses import replace
 from pathlib import Path
 
+import flask
 import pytest
 import yaml
+from sushy_tools.emulator.main import app
 
 from assets.render import render
 from lab.disks import disks_of
 from lab.inventory import Site, load_site
 from lab.shell import LabError
-from lab.site import bmc, libvirtd, network, provisioning
+from lab.site import bmc, emulator, libvirtd, network, provisioning
 from testing.checkout import ROOT
 from testing.clusters import as_stack
+from wires.redfish.inventory.parts import drive
 
 
 @pytest.fixture(scope="module")
@@ -245,3 +248,24 @@ def test_foreign_dhcp_needs_a_provisioning_network(site: Site) -> None:
     foreign = provisioning.foreign_dhcp(site)
     with pytest.raises(LabError, match=r"^rehearsal has no provisioning network\. Fix: name a stack that has one$"):
         foreign.__enter__()
+
+
+def test_a_bmc_tells_each_disk_of_its_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """sushy-tools alone tells one serial number for all disks, so that none has a name of its own."""
+    site = load_site("compact")
+    (tmp_path / "conf").write_text(bmc._config(site))
+    settings = flask.Config(tmp_path)
+    settings.from_pyfile("conf")
+    monkeypatch.setitem(app.config, "SUSHY_EMULATOR_DRIVES", settings["SUSHY_EMULATOR_DRIVES"])
+    host = site.plan.hosts[0]
+    for disk in site.disks(host):
+        path = f"/redfish/v1/Systems/{site.uuids[host.name]}/Storage/1/Drives/{disk.bus}-{disk.target}"
+        with app.test_request_context(path):
+            answer = emulator._show_drive(flask.Response('{"SerialNumber": "1234570"}', mimetype="application/json"))
+        told = drive(answer.get_json())
+        assert (told.serial, told.size_bytes, told.media) == (
+            disk.serial,
+            disk.gib << 30,
+            "HDD" if disk.rotational else "SSD",
+        )
+        assert told.wwn == (f"0x{disk.wwn}" if disk.wwn else "")

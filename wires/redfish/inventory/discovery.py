@@ -94,8 +94,26 @@ class BmcDiscovery(BmcProbe):
             certificate_sha256=certificate.sha256 if certificate else "",
             requests=self.requests,
         )
-        whole = read.changed(gaps=joined([*self._gaps, *gaps_of(read, {gap.what for gap in self._gaps})]))
-        return DiscoveredServer.model_validate(_with_texts(whole.model_dump(), self._shown))
+        gaps = joined([*self._gaps, *gaps_of(read, {gap.what for gap in self._gaps})])
+        return self._masked(read.changed(gaps=gaps))
+
+    def cards_and_disks(self) -> DiscoveredServer:
+        """Read only these, and gaps where they cannot be read. Whether a card boots is not asked.
+
+        Raises:
+            BmcError: As `server`.
+        """
+        system = self._system_document()
+        cards = [parts.card(interface, _function_in(interface)) for interface in self._interfaces(system)]
+        read = DiscoveredServer(
+            bmc=f"{self._server.base}{self._server.system_id or ''}",
+            cards=tuple(cards),
+            disks=tuple(self._disks(system)),
+        )
+        return self._masked(read.changed(gaps=joined(self._gaps)))
+
+    def _masked(self, read: DiscoveredServer) -> DiscoveredServer:
+        return DiscoveredServer.model_validate(_with_texts(read.model_dump(), self._shown))
 
     def _shown(self, text: str) -> str:
         """Return a text masked, and without half characters (`U+D800`), which JSON may have and no file can."""
@@ -176,7 +194,7 @@ class BmcDiscovery(BmcProbe):
             links = parts.part(interface, "Links")
             functions = [*parts.listed(links, "NetworkDeviceFunctions"), parts.part(links, "NetworkDeviceFunction")]
             path = next(filter(None, map(parts.link_of, functions)), "")
-            function = interface if "NetDevFuncType" in interface or "Ethernet" in interface else {}
+            function = _function_in(interface)
             if path:
                 what = f"PXE of {parts.words(interface, 'Id')}"
                 function = self._try(what, NOTHING, self._document, path)
@@ -286,6 +304,11 @@ class BmcDiscovery(BmcProbe):
 
     def _gap(self, what: str, error: BmcError) -> None:
         self._gaps.append(Gap(what=what, why=error.fault.what))
+
+
+def _function_in(interface: Document) -> Document:
+    """Return the NetworkDeviceFunction that stands in place of an EthernetInterface; empty if none does."""
+    return interface if "NetDevFuncType" in interface or "Ethernet" in interface else {}
 
 
 def _with_texts(value: Any, change: Callable[[str], str]) -> Any:

@@ -9,8 +9,9 @@ import pytest
 from base.errors import ConfigError
 from cli.discover.addresses import MOST, targets_of
 from cli.discover.logins import MOST_REFUSED
+from cli.discover.page import html
 from cli.discover.reading import address_of
-from cluster.inventory.model import Inventory
+from cluster.inventory.model import DiscoveredServer, Inventory
 from cluster.values.bmc_url import parse_bmc_url
 from testing.command_line import run
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of
@@ -73,6 +74,20 @@ def test_addresses_of_a_file_join_those_of_the_command(desk: Desk) -> None:
     assert [server.bmc for server in inventory.servers] == [
         f"{desk.fleet.base(host)}/redfish/v1/Systems/1" for host in range(3)
     ]
+
+
+def test_the_page_has_each_server_and_what_stops_it(desk: Desk) -> None:
+    done = desk.discover("--html", "servers.html", *(desk.address(host) for host in range(2)))
+    page = (desk.folder / "servers.html").read_text()
+    assert done.returncode == 0
+    assert serial_of(0) in page.partition("<tbody>")[2]
+    assert serial_of(1) in page.partition("<tbody>")[2]
+    assert "2 servers, 0 of which something stops" in page
+    stopped = html(desk.read(desk.address(0)).changed(servers=(DiscoveredServer(bmc="https://b", ways=()),)))
+    assert "boot MAC: the BMC tells no MAC address; root disk: the BMC tells no disk; no type of bmc" in stopped
+    refused = desk.discover("--html", "ca.pem/servers.html", desk.address(0))
+    assert (refused.returncode, serial_of(0) in refused.stdout) == (2, True)
+    assert "ca.pem/servers.html: cannot be written (File exists). Fix: " in refused.stderr
 
 
 def test_logins_are_tried_in_their_order(desk: Desk) -> None:
