@@ -33,7 +33,7 @@ FIRST ?= 0
 PAYLOAD ?= stand-in
 # The folder that has stacks/, and gets report/.
 SITE ?= $(CURDIR)
-REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platform single arbiter
+REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platform single arbiter fenced
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 

@@ -88,6 +88,11 @@ class Site:
         return self.plan.platform is ClusterPlatform.BAREMETAL
 
     @property
+    def asks_okd(self) -> bool:
+        """Whether the handoff asks the cluster itself, which then has a real Kubernetes."""
+        return self.is_baremetal or self.plan.is_fenced
+
+    @property
     def statics(self) -> frozenset[str]:
         """The machines whose files set all of their addresses, so DHCP must not."""
         named = self.twin.options["node_addresses"]

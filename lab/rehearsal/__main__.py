@@ -2,7 +2,7 @@
 
 `python -m lab.rehearsal` installs the twin of a stack, takes it to production and destroys it. With the argument
 `faults`, it causes every fault during the move to production. With `--payload kubernetes`, and always on platform
-baremetal, the cluster has a real Kubernetes API.
+baremetal and with fencing, the cluster has a real Kubernetes API.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
     for difference in wanted.twin.differences:
         say(f"the twin differs: {difference}")
     try:
-        kubernetes = payload == KUBERNETES or wanted.is_baremetal
+        kubernetes = payload == KUBERNETES or wanted.asks_okd
         programs = (*GUEST_PROGRAMS, KUBERNETES) if kubernetes else GUEST_PROGRAMS
         images = _lab_up(report, wanted, programs)
         with prioritized_over_servers(), inside_the_site():

@@ -33,6 +33,8 @@ class VipHandoffSpec(Spec):
     """Address of each control-plane node, by name."""
     min_ready: int
     """Number of nodes that must be ready before the bootstrap VM releases the VIPs."""
+    fenced: bool = False
+    """Whether two nodes fence each other: no VIP moves before Pacemaker runs their etcd."""
     libvirt_uri: str
     stack: str
     payload_sha256: str
@@ -59,6 +61,7 @@ class VipHandoffSpec(Spec):
             bootstrap_address=str(plan.bootstrap.address),
             nodes={server.name: str(server.address) for server in plan.control_plane},
             min_ready=options.handoff.min_ready or len(plan.control_plane),
+            fenced=plan.is_fenced,
             libvirt_uri=plan.libvirt_uri,
             stack=stack,
             payload_sha256=options.payload.master,
