@@ -88,9 +88,9 @@ class Site:
         return self.plan.platform is ClusterPlatform.BAREMETAL
 
     @property
-    def asks_okd(self) -> bool:
-        """Whether the handoff asks the cluster itself, which then has a real Kubernetes."""
-        return self.is_baremetal or self.plan.is_fenced
+    def api_is_real(self) -> bool:
+        """Whether the handoff waits for OKD's own report, which only a real API has."""
+        return self.is_baremetal or len(self.plan.control_plane) == 1 or self.plan.is_fenced
 
     @property
     def statics(self) -> frozenset[str]:
@@ -191,9 +191,15 @@ def _refuse(faults: Iterator[Fault]) -> None:
 
 def _not_emulated(plan: Intent) -> Iterator[Fault]:
     """Yield each setting that the program supports and the lab does not."""
-    if plan.platform is ClusterPlatform.BAREMETAL and plan.balancer is Balancer.SITE:
-        what = "UserManaged on platform baremetal: the lab has no such payload, whose API must be a real one"
-        yield Fault("platform.baremetal.loadBalancer.type", what, "rehearse the same stack with `platform: none`")
+    if plan.balancer is Balancer.SITE:
+        where = "platform.baremetal.loadBalancer.type"
+        payload = "the lab has no such payload, whose API must be a real one"
+        if plan.platform is ClusterPlatform.BAREMETAL:
+            what = f"UserManaged on platform baremetal: {payload}"
+            yield Fault(where, what, "rehearse the same stack with `platform: none`")
+        elif len(plan.control_plane) == 1:
+            what = f"UserManaged with a control plane of one: {payload}"
+            yield Fault(where, what, "rehearse the same stack with a control plane of three")
     for server in plan.servers:
         if settings := not_emulated(server.network_config):
             emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"

@@ -174,7 +174,8 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     },
     "`controlPlane.hyperthreading`": {"controlPlane.hyperthreading": "Disabled"},
     "`controlPlane.platform`": {"controlPlane.platform": {"baremetal": {}}},
-    "`controlPlane.fencing`, `compute[].fencing`": FENCED,
+    "`controlPlane.fencing`": FENCED,
+    "`compute[].fencing`": {"compute[].fencing": {"credentials": []}},
     "`controlPlane.diskSetup`": {
         **PREVIEW,
         "controlPlane.diskSetup": [{"type": "etcd", "etcd": {"platformDiskID": "etcddisk"}}],

@@ -3,8 +3,8 @@
 As with openshift-install 4.21 and machine-config-operator 7ff337a4, the bootstrap first boots into a target of its
 own, which pulls by name; every machine has the encapsulated config; and a node pivots and reboots once.
 etcd's TLS client endpoint stands in for the API server on 6443, haproxy for the config server on 22623, for the
-ingress router and for kubelet's port. The program treats them as the real ones. On platform baremetal and with
-fencing, the API is a real Kubernetes, because the handoff asks it.
+ingress router and for kubelet's port. The program treats them as the real ones. On platform baremetal, for a
+control plane of one and with fencing, the API is a real Kubernetes, because the handoff asks it.
 """
 
 import base64
@@ -95,9 +95,9 @@ def write_payload(payload: Payload, out: Path) -> None:
 def make_payload(site: Site, *, retire_after_s: int = DEFAULT_RETIRE_AFTER_S) -> Payload:
     """Return a payload whose API is a stand-in, with a new CA, whose key is discarded.
 
-    On platform baremetal and with fencing, the API is a real Kubernetes all the same.
+    Where the handoff waits for OKD's own report, the API is a real Kubernetes all the same.
     """
-    if site.asks_okd:
+    if site.api_is_real:
         return make_kubernetes_payload(site)
     return _build(site, stand_in(retire_after_s, ends_by_itself=site.has_balancer))
 

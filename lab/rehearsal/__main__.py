@@ -2,7 +2,7 @@
 
 `python -m lab.rehearsal` installs the twin of a stack, takes it to production and destroys it. With the argument
 `faults`, it causes every fault during the move to production. With `--payload kubernetes`, and always on platform
-baremetal and with fencing, the cluster has a real Kubernetes API.
+baremetal, for a control plane of one and with fencing, the cluster has a real Kubernetes API.
 """
 
 import argparse
@@ -76,7 +76,7 @@ def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
     for difference in wanted.twin.differences:
         say(f"the twin differs: {difference}")
     try:
-        kubernetes = payload == KUBERNETES or wanted.asks_okd
+        kubernetes = payload == KUBERNETES or wanted.api_is_real
         programs = (*GUEST_PROGRAMS, KUBERNETES) if kubernetes else GUEST_PROGRAMS
         images = _lab_up(report, wanted, programs)
         with prioritized_over_servers(), inside_the_site():
@@ -151,18 +151,27 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     rehearsal.gate_refuses()
     rehearsal.production()
     rehearsal.nothing_changes()
+    if rehearsal.objects:
+        rehearsal.objects.are_repaired()
     rehearsal.secrets()
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()
         rehearsal.mistaken_destroy_is_refused()
         rehearsal.destroy()
+    if rehearsal.objects:
+        rehearsal.objects.touched_no_server()
 
 
 def _run_faults(rehearsal: Rehearsal, *, keep: bool) -> None:
-    Faults(rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report).run()
+    parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report, rehearsal.okd)
+    Faults(*parts).run()
+    if rehearsal.objects:
+        rehearsal.objects.are_linked()
     if not keep:
         rehearsal.stack.run("destroy", "--yes", "--skip-preview")
+    if rehearsal.objects:
+        rehearsal.objects.touched_no_server()
 
 
 def _plan(stack: Stack) -> ClusterPlan:

@@ -19,6 +19,8 @@ from lab.nics import machine_mac
 from lab.rehearsal.client import Client
 from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.kube import Kube, Operator
+from lab.rehearsal.okd import Okd
+from lab.rehearsal.okd_api import OkdApi
 from lab.rehearsal.report import Report
 from lab.rehearsal.segment import answering_macs, status
 from lab.rehearsal.stack import OnLine
@@ -53,6 +55,10 @@ class Proofs:
     def store(self) -> Store:
         """Return the store that a writer reaches through the VIP."""
         return Kube(self._client(self.operator.tls)) if self.operator else self.etcd()
+
+    def okd(self, operator: Operator) -> Okd:
+        """Return OKD's operators, which act through the VIP."""
+        return Okd(self.plan, OkdApi(self._client(operator.tls)), self.etcd())
 
     def vip_left_the_bootstrap(self) -> None:
         """Prove that the API VIP leaves the bootstrap by itself, and the bootstrap leaves etcd."""
@@ -101,12 +107,19 @@ class Proofs:
         """Run the `up` that hands the API over, and prove what shows only while it runs."""
         up(lambda *_: None)
 
-    def node_without_vip(self) -> Server:
-        """Return the last control-plane node that does not answer the API VIP: a frozen holder would keep it."""
+    def node_to_freeze(self) -> Server:
+        """Return the last node that does not answer the API VIP, which a frozen one would keep; else the only one."""
         holders = answering_macs(str(self.plan.api.address))
-        return next(
+        others = (
             server for server in reversed(self.plan.control_plane) if machine_mac(server, self.plan) not in holders
         )
+        return next(others, self.plan.control_plane[0])
+
+    def serves_while_hung(self, node: str) -> None:
+        """Prove that the API answers while a node hangs, unless the node is the whole control plane."""
+        wanted = OK if len(self.plan.control_plane) > 1 else 0
+        seen = settle(partial(self._api_status, str(self.plan.api.address)), wanted.__eq__, 10)
+        self.report.prove(f"6443 answers while {node} hangs", wanted=wanted, seen=seen, machine=node)
 
     def control_plane_serves(self) -> None:
         """Prove production: the control plane is behind each VIP, with API, config server and names."""

@@ -73,6 +73,14 @@ class VipHandoffSpec(Spec):
         )
 
     @property
+    def only_okd_knows_the_end(self) -> bool:
+        """Whether a bootstrap that ends before OKD has removed its member of etcd costs the cluster.
+
+        Beside one node, two members are all, and one of two is no majority. Two that fence each other hand etcd over.
+        """
+        return self.balancer is Balancer.OPERATOR or len(self.nodes) == 1 or self.fenced
+
+    @property
     def where(self) -> str:
         """Place of a fault, for messages."""
         what = "the site's balancer" if self.balancer is Balancer.SITE else "API VIP"

@@ -11,7 +11,7 @@ from base.progress import Progress
 from base.shown import MOST
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
-from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_text, needed, read_kubeconfig
+from payload.kubeconfig import api_ca, kubeconfig_text, read_kubeconfig
 from payload.reading import read_payload
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
@@ -81,18 +81,11 @@ def _engine(spec: VipHandoffSpec) -> HandoffEngine:
     kubeconfig = read_kubeconfig(spec.stack)
     payload = read_payload(spec.stack, "master", spec.payload_sha256)
     api = Api(spec.domain, api_ca(payload, kubeconfig))
-    okd = _okd(spec, kubeconfig)
+    okd = Okd(KubeApi.by(kubeconfig, f"api.{spec.domain}")) if kubeconfig else None
     signal, handed_over = (okd.missing, okd.not_handed_over if spec.fenced else None) if okd else (None, None)
     client = partial(measuring, spec.vips, api)
     probe = LocalClusterProbe(spec.vips, api)
     return HandoffEngine(spec, probe, _guest(spec), signal, client, SYSTEM_CLOCK, row(spec.urn), handed_over)
-
-
-def _okd(spec: VipHandoffSpec, kubeconfig: Kubeconfig | None) -> Okd | None:
-    """Return OKD by a payload's kubeconfig, which a fenced control plane must have."""
-    if spec.fenced:
-        needed(spec.stack, kubeconfig, "controlPlane.fencing", removable=False)
-    return Okd(KubeApi.by(kubeconfig, f"api.{spec.domain}")) if kubeconfig else None
 
 
 def _guest(spec: VipHandoffSpec) -> LibvirtGuest:

@@ -106,6 +106,8 @@ VALUES: tuple[Any, ...] = (
 )
 TIMES = (1, 1, 1, 2, 200, 30_000)
 """How often an inserted token is repeated."""
+MOST_INSERTED_BYTES = 1_000_000
+"""No reader gets a file over 64 MiB: 150 MB are 8 s of CPU for YAML, which is no fault."""
 DEPTHS = (2, 90, 250)
 """How deep a value is put; the encoder of JSON ends at 1,000 levels."""
 
@@ -126,7 +128,8 @@ def mutated_bytes(random: Random, data: bytes) -> bytes:
             case 4 if CANARY.encode() not in (twice := data[at : at + length]):
                 data = data[:at] + twice + data[at:]
             case _:
-                data = data[:at] + random.choice(TOKENS) * random.choice(TIMES) + data[at:]
+                repeated = random.choice(TOKENS) * random.choice(TIMES)
+                data = data[:at] + repeated[:MOST_INSERTED_BYTES] + data[at:]
     return data
 
 

@@ -212,6 +212,22 @@ def test_only_a_stack_of_platform_baremetal_is_one() -> None:
     assert [load_site(stack).is_baremetal for stack in ("platform", "compact")] == [True, False]
 
 
+def test_the_api_is_real_where_the_handoff_waits_for_okds_report() -> None:
+    stacks = ("platform", "single", "compact", "arbiter", "balancer")
+    assert [load_site(stack).api_is_real for stack in stacks] == [True, True, False, False, False]
+
+
+def test_a_control_plane_of_one_behind_a_balancer_is_refused(tmp_path: Path) -> None:
+    path = copy_of("single", tmp_path) / "single" / "install-config.yaml"
+    document = changed(path)
+    document["platform"]["baremetal"]["loadBalancer"] = {"type": "UserManaged"}
+    path.write_text(yaml.safe_dump(document))
+    with pytest.raises(
+        LabError, match=r"loadBalancer\.type: UserManaged with a control plane of one: the lab has no"
+    ):
+        load_site("single", tmp_path)
+
+
 def test_platform_baremetal_behind_a_balancer_is_refused(tmp_path: Path) -> None:
     path = as_stack("balancer", tmp_path) / "Pulumi.balancer.yaml"
     document = changed(path)

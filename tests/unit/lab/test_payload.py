@@ -358,3 +358,22 @@ def test_an_arbiter_that_leads_etcd_can_ask_the_api() -> None:
     asks = {f"{TLS}/{CONTROLLERS}.crt", f"{TLS}/{CONTROLLERS}.key", f"{TLS}/{SERVER_CAS}"}
     assert asks < files(payload.role_master).keys()
     assert {path for path in files(payload.role_arbiter) if path.startswith(TLS)} == asks
+
+
+@pytest.mark.parametrize(
+    ("stack", "topologies", "has_kubeconfig"),
+    [
+        ("rehearsal", ("HighlyAvailable", "HighlyAvailable"), False),
+        ("arbiter", ("HighlyAvailableArbiter", "HighlyAvailable"), False),
+        ("single", ("SingleReplica", "SingleReplica"), True),
+    ],
+)
+def test_a_control_plane_of_one_is_a_single_replica(
+    stack: str, topologies: tuple[str, str], has_kubeconfig: bool
+) -> None:
+    """As openshift-install's determineTopologies has it; only OKD's report may end the bootstrap of one node."""
+    payload = make_payload(load_site(stack))
+    manifest = yaml.safe_load(content(files(payload.bootstrap)[PLATFORM_MANIFEST]["contents"]))
+    seen = manifest["status"]
+    assert (seen["controlPlaneTopology"], seen["infrastructureTopology"]) == topologies
+    assert bool(payload.kubeconfig) == has_kubeconfig

@@ -135,6 +135,10 @@ PROOFS: dict[str, tuple[Make, Prove]] = {
         in_production,
         lambda proof, _: proof.site_dns_has_only_needed_names(SITE_DNS),
     ),
+    "serves_while_hung": (
+        in_production,
+        lambda proof, found: proof.serves_while_hung(found.plan.control_plane[-1].name),
+    ),
     "clocks_follow_the_time_servers": (
         in_production,
         lambda proof, found: proof.clocks_follow_the_time_servers(
@@ -246,6 +250,10 @@ SPOILED: dict[str, dict[str, Spoil]] = {
         "an-internal-name": lambda w: w.names[SITE_DNS].update({f"api-int.{w.plan.domain}": {first_vip(w)}}),
         "no-name": lambda w: w.names[SITE_DNS].clear(),
     },
+    "serves_while_hung": {
+        "no-api": lambda w: w.statuses.pop((first_vip(w), 6443, "/readyz")),
+        "api-unwell": lambda w: w.statuses.update({(first_vip(w), 6443, "/readyz"): 500}),
+    },
     "clocks_follow_the_time_servers": {"one-follows-none": lambda w: w.ready.pop()},
 }
 """What makes each proof fail."""
@@ -308,6 +316,14 @@ def test_an_arbiter_has_to_be_a_member_of_etcd(name: str, prove: Callable[..., R
     assert prove(name, lambda _: None, plan).proofs
     with pytest.raises(RehearsalError, match="seen "):
         prove(name, lambda found: found.voters.remove(arbiter.name), plan)
+
+
+def test_while_a_lone_node_hangs_no_api_may_answer(prove: Callable[..., Report]) -> None:
+    """One that answers is not this cluster's, or the node does not hang."""
+    plan = load_site("single").plan
+    assert prove("serves_while_hung", lambda found: found.statuses.clear(), plan).proofs
+    with pytest.raises(RehearsalError, match="6443 answers while only-a hangs: seen 200, wanted 0"):
+        prove("serves_while_hung", lambda _: None, plan)
 
 
 def test_what_is_measured_is_measured_until_it_is_wanted_or_too_late(monkeypatch: pytest.MonkeyPatch) -> None:

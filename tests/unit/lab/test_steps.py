@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 
@@ -134,7 +134,7 @@ def rehearse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site) -> Cal
         provisioner.console.side_effect = found.console
         provisioner.memory_mib.return_value = 2000
         proofs = create_autospec(Proofs, instance=True)
-        proofs.node_without_vip.return_value = NODE
+        proofs.node_to_freeze.return_value = NODE
         writer = create_autospec(Writer, instance=True)
         writer.acknowledged, writer.retries, writer.lost.return_value = ["1"], 0, found.lost
         (tmp_path / "leases").write_text(found.leases)
@@ -275,3 +275,17 @@ def test_phase_bootstrap_proves_the_first_boot_of_each_role(
     rehearsal.bootstrap()
     proven = [call.args[:2] for call in rehearsal.proofs.first_boots.call_args_list]  # type: ignore[attr-defined]
     assert proven == [(f"/config/{path}", plan.of(role)) for path, role in zip(paths, Role, strict=False)]
+
+
+def test_the_api_is_asked_while_the_node_hangs(rehearse: Callable[[Evidence], Rehearsal]) -> None:
+    rehearsal, order = rehearse(Evidence(running={VM})), Mock()
+    calls: dict[str, Any] = {
+        "suspend": rehearsal.provisioner.suspend,
+        "up": rehearsal.stack.try_run,
+        "asked": rehearsal.proofs.serves_while_hung,
+        "resume": rehearsal.provisioner.resume,
+    }
+    for name, called in calls.items():
+        order.attach_mock(called, name)
+    rehearsal.gate_refuses()
+    assert [name for name, _, _ in order.mock_calls] == [*calls]

@@ -260,8 +260,8 @@ def test_a_fenced_server_is_cut_off_as_often_as_its_peer_switches_it_on(step: st
     fake = bmc(Power.ON)
     Peer(fake, until_s=fake.clock.now() + 40)
     began = fake.clock.now()
-    done = {"release": lambda it: it.release(AsFound()), "take_over": lambda it: it.take_over()}[step]
-    done(engine(fake, fenced=True))
+    cut = engine(fake, fenced=True)
+    cut.take_over() if step == "take_over" else cut.release(AsFound())
     assert (fake.state, fake.writes.count("Off")) == (Power.OFF, 2)
     assert fake.clock.now() - began >= 25 + LOOK_S
 

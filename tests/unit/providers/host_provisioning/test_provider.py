@@ -16,6 +16,7 @@ from boot_media.host_isos import IsoMedia, Recipe
 from boot_media.media_server import MediaServer
 from boot_media.web_server import WebServer
 from cluster.values.architecture import Architecture
+from cluster.values.role import Role
 from providers.host_provisioning import provision
 from providers.host_provisioning.composition import FENCED, mark_of
 from providers.host_provisioning.etcd_guard import EtcdQuorum
@@ -188,29 +189,33 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
     assert password.get_secret_value() == "hidden"
 
 
+@pytest.mark.parametrize("role", [role for role in Role if role.holds_etcd])
 class TestOutOfEtcd:
-    """A server of the control plane in production; test_etcd_guard.py checks the API's answers."""
+    """A server with a copy of etcd in production; test_etcd_guard.py checks the API's answers."""
 
     CHANGES: ClassVar[dict[str, Any]] = {
-        "role": "control-plane",
         "reinstall": {"w0": "SN-w0"},
         "out_of_etcd": ["w0", "w1"],
         "stack": "prod",
     }
 
-    def test_without_a_kubeconfig_it_is_not_wiped(self, rollouts: Rollouts, payload: Path) -> None:
+    def test_without_a_kubeconfig_it_is_not_wiped(self, role: Role, rollouts: Rollouts, payload: Path) -> None:
         with pytest.raises(OkdBaremetalError, match=r"auth/kubeconfig: missing, but `reinstall.w0` asks OKD with it"):
-            updated({**INSTALLED, "stack": "prod"}, **self.CHANGES)
+            updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, role=role)
         assert rollouts.targets == []
 
-    def test_it_is_not_wiped_while_the_cluster_does_not_answer(self, rollouts: Rollouts, payload: Path) -> None:
+    def test_it_is_not_wiped_while_the_cluster_does_not_answer(
+        self, role: Role, rollouts: Rollouts, payload: Path
+    ) -> None:
         write_kubeconfig(payload)
         with pytest.raises(ProvisioningError, match=r"w0: not wiped: the API cannot be asked through 127"):
-            updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, api_vip="127.0.0.1")
+            updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, role=role, api_vip="127.0.0.1")
         assert rollouts.targets == []
 
-    def test_a_reinstall_line_that_took_effect_needs_no_api(self, rollouts: Rollouts, payload: Path) -> None:
-        outs = updated({**INSTALLED, **self.CHANGES}, **self.CHANGES)
+    def test_a_reinstall_line_that_took_effect_needs_no_api(
+        self, role: Role, rollouts: Rollouts, payload: Path
+    ) -> None:
+        outs = updated({**INSTALLED, **self.CHANGES, "role": role}, **self.CHANGES, role=role)
         assert outs["installed"].keys() == {"w0", "w1"}
         assert rollouts.targets == []
 
@@ -334,11 +339,12 @@ class TestCreate:
             missing = rollouts.installations["w0"].adapters.missing(Target("w0", "w0", fleet.node(0)))
             assert missing is None if serves else str(missing).startswith("its API is not ready (")
 
+    @pytest.mark.parametrize("of", [role for role in Role if role is not Role.CONTROL_PLANE])
     def test_with_a_kubeconfig_the_api_is_asked_for_the_node_of_compute(
-        self, rollouts: Rollouts, payload: Path
+        self, of: Role, rollouts: Rollouts, payload: Path
     ) -> None:
-        """Nobody listens at either address; test_nodes.py checks the API's answers."""
-        role = {**ROLE, "stack": "prod", "api_vip": "127.0.0.1"}
+        """Or of an arbiter. Nobody listens at either address; test_nodes.py checks the API's answers."""
+        role = {**ROLE, "role": of, "stack": "prod", "api_vip": "127.0.0.1"}
         HostProvisioningProvider().create(role)
         without = rollouts.installations["w0"].adapters.missing(Target("w0", "w0", "127.0.0.1"))
         write_kubeconfig(payload)

@@ -1,10 +1,12 @@
 """What the rules on machines and hosts say, word by word; test_changes.py has what an update then does."""
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from base.errors import Fault
+from cluster.values.role import Role
 from providers.machines.model import MachinesSpec
 from providers.machines.provider import MachinesProvider
 from providers.machines.rules import Answer, Change, answered_faults, outputs, planned_faults
@@ -131,6 +133,14 @@ def new_host_with_the_address_of_one_removed(it: Scene) -> None:
 )
 def test_a_preview_says_what_inputs_and_record_show(change: Callable[[Scene], None], lines: list[str]) -> None:
     assert said(*planned_faults(changed(change))) == lines
+
+
+@pytest.mark.parametrize("role", [role for role in Role if role.holds_etcd])
+def test_whoever_holds_etcd_counts_when_two_leave(role: Role) -> None:
+    change = changed(two_removed)
+    old = change.old.changed(hosts={**change.old.hosts, MASTER: change.old.hosts[MASTER].changed(role=role)})
+    (line,) = said(*planned_faults(replace(change, old=old)))
+    assert f"{OTHER_MASTER} and {MASTER}, 2 of the 3 servers that hold copies of etcd" in line
 
 
 def test_before_production_several_servers_may_be_replaced() -> None:

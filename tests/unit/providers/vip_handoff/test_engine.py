@@ -239,6 +239,26 @@ def test_without_completion_the_vm_runs_on_and_the_vip_stays(
     assert rig.lan.vip_macs() == (TAKEN,)
 
 
+@pytest.mark.parametrize("site", [{}, {"balancer": "site"}], ids=["cluster", "site"])
+def test_a_lone_nodes_bootstrap_ends_only_on_okds_word(site: dict[str, Any]) -> None:
+    """Its member is one of two of etcd's: a bootstrap that ends first leaves no majority, and so no cluster."""
+    lone = spec_with(nodes={"master-0": FIRST}, min_ready=1, **site)
+    rig = Rig(lone)
+    error = rig.fails()
+    assert str(error) == (
+        f"{lone.where}: at gate: no kubeconfig beside the payload, and only OKD itself knows when the bootstrap may "
+        "end; VIP and VM are untouched. Fix: put auth/kubeconfig of the payload's own run into stacks/prod/payload"
+    )
+    assert (rig.at("refused"), rig.lan.sent) == (0, [])
+
+
+def test_a_lone_node_takes_over_once_okd_is_done() -> None:
+    rig = Rig(spec_with(nodes={"master-1": SECOND}, min_ready=1), signals=True, completes_s=400, macs=[(0, TAKEN)])
+    assert rig.move().completion == "complete"
+    assert rig.states == ["gate", "watch", "await", "let go", "done"]
+    assert rig.lan.stopped_at == [400]
+
+
 def test_the_vm_runs_on_while_the_vip_is_away_from_the_control_plane() -> None:
     rig = Rig(signals=True, macs=[(0, TAKEN), (60, HELD)], completes_s=70)
     assert f"at await: answered by okd-bootstrap ({BOOTSTRAP})" in str(rig.fails())
