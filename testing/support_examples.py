@@ -174,8 +174,7 @@ EXAMPLES: dict[str, Mapping[str, Any]] = {
     },
     "`controlPlane.hyperthreading`": {"controlPlane.hyperthreading": "Disabled"},
     "`controlPlane.platform`": {"controlPlane.platform": {"baremetal": {}}},
-    "`controlPlane.fencing`": FENCED,
-    "`compute[].fencing`": {"compute[].fencing": {"credentials": []}},
+    "`controlPlane.fencing`, `compute[].fencing`": FENCED,
     "`controlPlane.diskSetup`": {
         **PREVIEW,
         "controlPlane.diskSetup": [{"type": "etcd", "etcd": {"platformDiskID": "etcddisk"}}],
