@@ -16,7 +16,8 @@ LEFT_OUT: dict[str, Any] = {
     "platform": True,  # another check has the payload's
     "pull_secret": True,  # as a digest
     "metadata": {"creation_timestamp"},  # openshift-install writes it in UTC
-    "control_plane": {"platform"},
+    # The logins may be secrets of the stack.
+    "control_plane": {"platform": True, "fencing": {"credentials": {"__all__": {"username", "password"}}}},
     "arbiter": {"platform"},
     # A payload of platform none has the control plane's architecture, whatever the servers of compute have.
     "compute": {"__all__": {"platform", "architecture"}},

@@ -92,7 +92,7 @@ class Site:
     @property
     def api_is_real(self) -> bool:
         """Whether the handoff waits for OKD's own report, which only a real API has."""
-        return self.is_baremetal or len(self.plan.control_plane) == 1
+        return self.is_baremetal or len(self.plan.control_plane) == 1 or self.plan.is_fenced
 
     @property
     def statics(self) -> frozenset[str]:

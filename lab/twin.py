@@ -185,6 +185,11 @@ def _adapt(config: dict[str, Any]) -> list[str]:
     bare.pop("bmcVerifyCA", None)
     for host in bare["hosts"]:
         differences += _adapt_host(host)
+    for login in config.get("controlPlane", {}).get("fencing", {}).get("credentials", ()):
+        login |= {"username": USERNAME, "password": PASSWORD, "certificateVerification": "Disabled"}
+        differences.append(
+            f"{login.get('hostName', 'a server')}: its peer does not fence it, nothing stands in for that"
+        )
     return differences
 
 

@@ -149,14 +149,17 @@ def add_authority(stack: str, pem: str) -> bool:
         return False
 
 
-def needed(stack: str, kubeconfig: Kubeconfig | None, option: str) -> Kubeconfig:
-    """Return the result of `read_kubeconfig` where an option has OKD asked.
+def needed(stack: str, kubeconfig: Kubeconfig | None, option: str, *, removable: bool = True) -> Kubeconfig:
+    """Return the result of `read_kubeconfig` where an option has OKD asked, which may be `removable`.
 
     Raises:
         PayloadError: It is missing.
     """
     if kubeconfig is None:
-        what, fix = f"missing, but `{option}` asks OKD with it", f"{TAKE}, or remove that option"
+        what, fix = (
+            f"missing, but `{option}` asks OKD with it",
+            f"{TAKE}, or remove that option" if removable else TAKE,
+        )
         raise PayloadError(what, where=str(kubeconfig_path(stack)), fix=fix)
     return kubeconfig
 

@@ -23,6 +23,7 @@ IMAGES = {name: f"registry.example.com/okd/{name}@sha256:{'0' * 64}" for name in
 RELEASE = plans.options()["images"]["release"]
 BOTH = {name: [f"192.168.111.{last}", f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
 SIX = {name: [f"fd2e::{last}"] for last, name in enumerate(plans.HOSTS, 21)}
+FENCING_PASSWORD = "hunter2-of-the-fence"
 SWITCH_PASSWORD = "hunter2-of-the-switch"
 BOOT_FROM_NETWORK = {
     "okd-master-0": "legacy",
@@ -102,6 +103,20 @@ def arbiter(config: dict[str, Any]) -> None:
     bare(config)["hosts"][2]["role"] = "arbiter"
 
 
+def fenced(config: dict[str, Any]) -> None:
+    """Leave a control plane of two, whose servers fence each other."""
+    config["controlPlane"]["replicas"] = 2
+    del bare(config)["hosts"][2]
+    config["controlPlane"]["fencing"] = {"credentials": [_fence(host) for host in bare(config)["hosts"][:2]]}
+
+
+def _fence(host: dict[str, Any]) -> dict[str, Any]:
+    """Return the login of a host's own BMC, as a fence agent takes it."""
+    address = host["bmc"]["address"].replace("redfish-virtualmedia", "redfish", 1)
+    login = {"username": "admin", "password": FENCING_PASSWORD, "certificateVerification": "Disabled"}
+    return {"hostName": host["name"], "address": address, **login}
+
+
 def spares(config: dict[str, Any]) -> None:
     """Make the last host a spare."""
     config["compute"][0].update(replicas=1)
@@ -151,6 +166,10 @@ def _three(names: Mapping[str, Any]) -> dict[str, Any]:
     return {name: names[name] for name in plans.HOSTS[:3]}
 
 
+def _two(names: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in names.items() if name != plans.HOSTS[2]}
+
+
 VARIANTS = {
     "rehearsal": Variant(),
     "ipv6": Variant(ipv6, {"node_addresses": SIX, "bootstrap": {**BASE_VOLUME, "address": "fd2e::20"}}),
@@ -164,6 +183,9 @@ VARIANTS = {
         compact, {"node_addresses": _three(plans.options()["node_addresses"]), "consent": _three(plans.CONSENT)}
     ),
     "arbiter": Variant(arbiter, {"payload": {**plans.PAYLOAD, "arbiter": "e4" * 32}}),
+    "fenced": Variant(
+        fenced, {"node_addresses": _two(plans.options()["node_addresses"]), "consent": _two(plans.CONSENT)}
+    ),
     "spares": Variant(spares, {"consent": {name: plans.CONSENT[name] for name in plans.HOSTS[:-1]}}),
     "balancer": Variant(balancer),
     "baremetal": Variant(options={"platform": "baremetal"}),
@@ -187,7 +209,7 @@ VARIANTS = {
 WITH_VIPS = [name for name in VARIANTS if not name.startswith(("balancer", "baremetal"))]
 """The clusters whose nodes answer the VIPs by this program's keepalived."""
 
-REVIEWED = ("arbiter", "balancer", "compact", "ipv6", "managed", "spares")
+REVIEWED = ("arbiter", "balancer", "compact", "fenced", "ipv6", "managed", "spares")
 """The clusters with a golden review of their change to production; the engine makes that of the rehearsal."""
 
 

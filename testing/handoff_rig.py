@@ -29,8 +29,9 @@ class Rig:
         self.lan = FakeLan(self.clock, **lan)
         self.lines: list[str] = []
         signal = self.lan.missing if signals or spec.balancer is Balancer.OPERATOR else None
+        kept = self.lan.kept if spec.fenced else None
         self.engine = HandoffEngine(
-            spec, self.lan, self.lan, signal, self.lan.save, self.lan.client, self.clock, into(self.lines)
+            spec, self.lan, self.lan, signal, self.lan.save, self.lan.client, self.clock, into(self.lines), kept
         )
 
     def move(self) -> VipHandoffOuts:

@@ -32,11 +32,16 @@ def _without(index: int) -> Callable[[Any], Any]:
 
 
 FENCES = [
-    {"hostName": f"okd-master-{index}", "username": "admin", "password": "x", "address": f"redfish+https://192.0.2.{index}"}
+    {
+        "hostName": f"okd-master-{index}",
+        "username": "admin",
+        "password": "x",
+        "address": f"redfish+https://192.0.2.{index}/redfish/v1/Systems/1",
+        "certificateVerification": "Disabled",
+    }
     for index in (0, 1)
-]  # fmt: skip
+]
 FENCED = {
-    **PREVIEW,
     "controlPlane.replicas": 2,
     "controlPlane.fencing": {"credentials": FENCES},
     f"{BARE}.hosts": _without(2),

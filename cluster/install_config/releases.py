@@ -85,6 +85,8 @@ ENABLED_IN: dict[str, tuple[tuple[Release, tuple[str, ...]], ...]] = {
 """By feature gate, newest first: the feature sets that enable it from a release on (openshift/api `features`)."""
 
 
+FENCED = Release(4, 22)
+"""The first release in which two servers fence each other without a feature set of previews."""
 ARBITER_ON_NONE = Release(4, 22)
 """The first release that takes an arbiter on platform none too, not only on baremetal (installer bb7d56e927)."""
 
@@ -113,6 +115,8 @@ def notices(content: Any, release: Release | None) -> Iterator[Fault]:
     """
     if any(values_at("arbiter", content)) and (release is None or release < ARBITER_ON_NONE):
         yield Fault("arbiter", f"on platform none, only openshift-install {ARBITER_ON_NONE} and newer take one")
+    if any(values_at("controlPlane.fencing", content)) and (release is None or release < FENCED):
+        yield Fault("controlPlane.fencing", f"before {FENCED}, it is a preview of openshift-install")
     for path, since in _named(content):
         if since.what.startswith(BARE) or ": " in since.what:
             continue  # the payload is made without the platform, and `too_new` has the values

@@ -19,6 +19,7 @@ from cluster.options import BmcOptions, Login, MachineOptions, Options
 from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.address_table.rows import rows_of
 from cluster.plan.addresses import CONFIG, assign_addresses
+from cluster.plan.fencing import untrusted_authorities
 from cluster.plan.host_networks import network_faults
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
@@ -119,7 +120,8 @@ def check_inputs(
         return CheckedInputs(None, known, faults)
     intent, misplaced = _joined(config, known.options, str(path))
     intent, refused = _with_keyfiles(intent, str(path), keyfiles_of)
-    lacking = [*misplaced, *(fault.within(CONFIG) for fault in incomplete(intent, known.options))]
+    of_options = (*incomplete(intent, known.options), *untrusted_authorities(config, known.options))
+    lacking = [*misplaced, *(fault.within(CONFIG) for fault in of_options)]
     faults += [fault for fault in lacking if known.counts(fault.where.removeprefix(f"{CONFIG}: "))]
     faults += refused
     return CheckedInputs(intent, known, faults)

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field, SecretStr
 
 from base.spec import Model
 from cluster.install_config.platform import MANAGED, RootDeviceHints
+from cluster.install_config.rules.pools import FENCED
 from cluster.options import BmcOptions, Images, MediaSource, Options, Runtime, Transport
 from cluster.plan.network_config import NetworkConfig
 from cluster.values.address import IPV4, IPV6, Address, Network
@@ -272,6 +273,11 @@ class Intent(Planned):
     def holders_of_etcd(self) -> tuple[Server, ...]:
         """Servers with a copy of etcd: the control plane and arbiters."""
         return (*self.control_plane, *self.arbiters)
+
+    @property
+    def is_fenced(self) -> bool:
+        """Whether the two servers of its control plane fence each other: etcd has no other majority (ADR 65)."""
+        return len(self.control_plane) == FENCED and not self.arbiters
 
     @property
     def payload_files(self) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from cluster.install_config.platform import BARE, DISABLED, UNMANAGED, Bmc
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Images, MachineOptions, MediaOption, Options
 from cluster.plan.address_table.conflicts import conflicts_within
+from cluster.plan.fencing import refused_fencing, refused_reinstalls
 from cluster.plan.host_names import refused_names
 from cluster.plan.intent import NO_OPTIONS, pools, roles
 from cluster.plan.interfaces import refused_interfaces
@@ -59,6 +60,7 @@ def unsupported(config: InstallConfig) -> Iterator[Fault]:
     yield from _networks(config)
     yield from _pools(config)
     yield from _hosts(config)
+    yield from refused_fencing(config)
     yield from refused_names(config)
     yield from refused_interfaces(config)
 
@@ -79,6 +81,7 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     yield from _only_for_redfish(intent, options)
     yield from _machines_named_twice(options)
     yield from _reinstalls(intent, options)
+    yield from refused_reinstalls(intent, options)
     yield from _base_of_the_bootstrap(options)
     yield from _unreachable_by_plugin(intent, options)
     yield from no_base_iso(intent, options.media)
@@ -190,9 +193,6 @@ def _pools(config: InstallConfig) -> Iterator[Fault]:
         if pool.architecture not in tuple(Architecture):
             fix = f"write {' or '.join(Architecture)}"
             yield Fault(f"{path}.architecture", f"{pool.architecture}: not supported yet", fix)
-    if config.control_plane.fencing is not None:
-        what = "two hosts have no majority of etcd without Pacemaker, which this program does not install"
-        yield Fault("controlPlane.fencing", what, "remove it, and have one host or three")
 
 
 def _hosts(config: InstallConfig) -> Iterator[Fault]:

@@ -3,8 +3,8 @@
 As with openshift-install 4.21 and machine-config-operator 7ff337a4, the bootstrap first boots into a target of its
 own, which pulls by name; every machine has the encapsulated config; and a node pivots and reboots once.
 etcd's TLS client endpoint stands in for the API server on 6443, haproxy for the config server on 22623, for the
-ingress router and for kubelet's port. The program treats them as the real ones. On platform baremetal, and for a
-control plane of one, the API is a real Kubernetes, because the handoff asks it.
+ingress router and for kubelet's port. The program treats them as the real ones. On platform baremetal, for a
+control plane of one and with fencing, the API is a real Kubernetes, because the handoff asks it.
 """
 
 import base64

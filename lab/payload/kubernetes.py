@@ -61,7 +61,11 @@ def kubernetes(site: Site) -> Profile:
         )
         + kubelet,
         compute=kubelet,
-        environment={"SERVICE_NETWORK": str(services), "SHUTDOWN_S": shutdown_s},
+        environment={
+            "SERVICE_NETWORK": str(services),
+            "SHUTDOWN_S": shutdown_s,
+            **({"FENCED": "yes"} if site.plan.is_fenced else {}),
+        },
         kubeconfig=tls.kubeconfig,
     )
 

@@ -2,7 +2,7 @@
 
 `python -m lab.rehearsal` installs the twin of a stack, takes it to production and destroys it. With the argument
 `faults`, it causes every fault during the move to production. With `--payload kubernetes`, and always on platform
-baremetal and for a control plane of one, the cluster has a real Kubernetes API.
+baremetal, for a control plane of one and with fencing, the cluster has a real Kubernetes API.
 """
 
 import argparse

@@ -11,6 +11,7 @@ from typing import Any
 
 from cluster.files import read_yaml
 from lab.rehearsal.client import Client
+from wires.api.resources import ETCD
 
 CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
 PREFIX = "rehearsal-"
@@ -49,6 +50,11 @@ class Kube:
             for name, ready in sorted(conditions.items())
             if ready.get("status") == "True"
         }
+
+    def etcd_conditions(self) -> set[str]:
+        """Return the conditions of the etcd operator that are True."""
+        status = self.client.call("GET", ETCD, timeout_s=5).get("status", {})
+        return {each["type"] for each in status.get("conditions", []) if each["status"] == "True"}
 
     def _list(self, path: str, timeout_s: float = 5) -> list[dict[str, Any]]:
         return list(self.client.call("GET", path, timeout_s=timeout_s)["items"])

@@ -25,6 +25,7 @@ from lab.rehearsal.report import Report
 from lab.rehearsal.segment import answering_macs, status
 from lab.rehearsal.stack import OnLine
 from lab.rehearsal.writer import Store
+from providers.vip_handoff.okd import HANDED_OVER
 
 OK = 200
 API_PORT, ETCD_PORT = 6443, 2379
@@ -65,6 +66,11 @@ class Proofs:
         settle(lambda: answering_macs(vip, wait_s=POLL_S), lambda seen: len(seen) == 1 and seen <= nodes, 180)
         self.control_plane_serves()
         self.bootstrap_left_etcd()
+
+    def etcd_is_handed_over(self, operator: Operator) -> None:
+        """Prove that Pacemaker's stand-in runs etcd, as the etcd operator reports it."""
+        seen = HANDED_OVER in Kube(self._client(operator.tls)).etcd_conditions()
+        self.report.prove("etcd is handed over to Pacemaker", wanted=True, seen=seen)
 
     def nodes_are_ready(self, operator: Operator, servers: tuple[Server, ...]) -> dict[str, str]:
         """Prove that these servers are the cluster's Ready nodes; return since when each has been Ready."""

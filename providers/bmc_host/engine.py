@@ -15,6 +15,13 @@ from wires.bmc.steps import Steps, Waits, run_steps
 from wires.redfish.client.masking import shown
 
 VERSION_S = 10.0
+LOOK_S, LOOK_EVERY_S = 60.0, 2.0
+"""How long a server that its peer may fence has to stay off, and how often it is looked at, in seconds.
+
+Pacemaker misses a peer after some seconds, and waits up to 10 s more to fence the first node (openshift's
+cluster-etcd-operator b4786ae33, pkg/tnf/pkg/pcs/fencing.go). A reboot by fence_redfish 4.12.1 had a server that was
+off On in 12 s (tried). So as long as the peer runs, it is seen to switch the server on.
+"""
 
 
 @dataclass(frozen=True)
@@ -26,6 +33,7 @@ class BmcHostEngine:
         consent: System UUID or serial of the one machine whose disk may be wiped.
         deadline_s: Time for each method, in seconds.
         recorded: The machine in the state; None if there is no record yet.
+        fenced: Whether another server may switch the host on, which it does once it finds it off.
     """
 
     bmc: BmcClient
@@ -35,6 +43,7 @@ class BmcHostEngine:
     consent: str
     deadline_s: float
     recorded: Identity | None = None
+    fenced: bool = False
 
     def identify(self) -> Identity:
         """Log in, and compare the machine with record and consent; change nothing.
@@ -156,6 +165,24 @@ class BmcHostEngine:
         """Switch off, then eject: an eject under a running live system breaks it."""
         yield from steps.power(Power.OFF)
         yield from steps.no_media()
+        if self.fenced:
+            yield from self._stay_off()
+
+    def _stay_off(self) -> Waits:
+        """Look again until the host has stayed off: as long as its peer runs, that one switches it on again."""
+        off_since = self.clock.now()
+        steps = Steps(self.bmc, self.clock, off_since + LOOK_S + self.deadline_s)
+        while self.clock.now() - off_since < LOOK_S:
+            yield LOOK_EVERY_S
+            if (yield from steps.value("its power", self.bmc.power)) is Power.OFF:
+                continue
+            if self.clock.now() >= steps.until:
+                what = f"switched on again by its peer, wanted off for {LOOK_S:g} s"
+                fix = "have Pulumi delete both servers at once: `pulumi destroy` without --parallel 1"
+                raise BmcTimeoutError(what, where=f"{self.host} ({self.bmc.url})", fix=fix)
+            self.report(Progress("off once more", "its peer, which fences it, has switched it on"))
+            yield from steps.power(Power.OFF)
+            off_since = self.clock.now()
 
     def _as_found(self) -> AsFound:
         def read() -> AsFound:

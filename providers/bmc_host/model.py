@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Self
 from pydantic import SecretStr
 
 from base.spec import MACHINE, REPLACES, Outs, Spec
+from cluster.values.role import Role
 from wires.bmc.access import BmcAccess
 from wires.bmc.client import BootOverride, Identity
 
@@ -29,6 +30,8 @@ class BmcHostSpec(Spec):
     """If true, create records the server and leaves it running: it belongs to a cluster whose state was lost."""
     protected: bool = False
     """If true, delete refuses to switch the server off, also where `--ignore-protect` passes Pulumi's own refusal."""
+    fenced: bool = False
+    """If true, another server switches this one on when it finds it off: see that it stays off."""
     spare: bool = False
     """If true, each update and refresh only records the host again; nothing on it is ever changed."""
 
@@ -49,6 +52,7 @@ class BmcHostSpec(Spec):
             deadline_s=options.deadlines.bmc_s,
             protected=options.protects_cluster and not spare,
             running=options.import_production and not spare,
+            fenced=plan.is_fenced and host.role is Role.CONTROL_PLANE,
             spare=spare,
         )
 

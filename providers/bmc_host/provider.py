@@ -137,6 +137,8 @@ def _engine(
     bmc, report = client_of(spec.bmc, spec.password, from_state=from_state), plugin.row(spec.urn)
     try:
         with lock.held(bmc.url):
-            yield BmcHostEngine(bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s, recorded)
+            yield BmcHostEngine(
+                bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s, recorded, spec.fenced
+            )
     finally:
         bmc.close()

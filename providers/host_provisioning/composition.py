@@ -8,7 +8,7 @@ from functools import partial
 from assets.contract import API_PORT, KUBELET_PORT
 from base import lock
 from base.clock import SYSTEM_CLOCK
-from base.errors import BmcError, BusyError
+from base.errors import BmcError, BusyError, Fault
 from boot_media.host_isos import ImageServer, IsoMedia, Recipe
 from boot_media.shared_server import shared_media_server
 from boot_media.web_server import WebServer
@@ -28,6 +28,15 @@ from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_proble
 from wires.api.kubernetes import KubeApi
 from wires.bmc.client import BmcClient, Power
 from wires.bmc_clients import client_of
+
+RAN = Fault(
+    "", "it ran from its disk a moment ago, and does so no more", "run `pulumi up` again, which asks etcd first"
+)
+FENCED = Fault(
+    "",
+    "it does not run from its disk, and etcd runs on the control plane, whose servers fence each other",
+    "have Pacemaker start it (`pcs status` on its peer), then run `pulumi up` again",
+)
 
 
 def now() -> str:
@@ -178,7 +187,8 @@ def _target(spec: HostProvisioningSpec, plan: InstallationPlan, name: str) -> Ta
     # A host that runs is wiped only if it is the machine that `reinstall` names.
     uuid = plan.reinstall.get(name, spec.identity_of(name).own)
     address, reinstall = spec.hosts[name].address, name in plan.reinstall
-    return Target(name, uuid, address, reinstall=reinstall, adopt=name in plan.running)
+    untouchable = (FENCED if spec.fenced else RAN) if name in plan.adopted else None
+    return Target(name, uuid, address, reinstall=reinstall, untouchable=untouchable)
 
 
 def _adapters(

@@ -18,6 +18,11 @@ DEGRADED = "EtcdMembersDegraded"
 
 Source: pkg/operator/etcdmemberscontroller of openshift/cluster-etcd-operator, 0c63ddc.
 """
+RUNNING = "EtcdRunningInCluster"
+"""The operator's condition that etcd runs on the nodes. Its jobs then have two nodes fence each other.
+
+Source: pkg/operator/ceohelpers/external_etcd_status.go and pkg/tnf of the same, b4786ae33.
+"""
 TAKE_OUT = (
     "take the server out first (docs/how-to/replace-a-control-plane-server.md); or, if an earlier `pulumi up` has "
     "reinstalled it already, remove its line from `reinstall`"
@@ -58,6 +63,20 @@ class EtcdQuorum:
         if problem:
             what, fix = problem
             raise ProvisioningError(f"not wiped: {what}", where=host, fix=fix)
+
+    def fences(self) -> bool:
+        """Whether etcd runs on the nodes, so that two that fence each other may switch each other on and off.
+
+        Raises:
+            ProvisioningError: The API does not say. Nothing was touched.
+        """
+        try:
+            etcd = self.api.get(self.vip, ETCD, Reporting)
+        except OSError as error:
+            what = f"etcd cannot be asked through {self.vip}, and two servers that run it fence each other"
+            raise ProvisioningError(f"{what}: {type(error).__name__}: {error}", fix=ANSWER) from None
+        running = etcd.status.condition(RUNNING) if etcd else None
+        return running is not None and running.status == "True"
 
     def _taken_out(self, host: str, addresses: Collection[str]) -> _Problem | None:
         return self._node(host) or self._members(host, addresses) or self._quorum()

@@ -88,6 +88,8 @@ class HostProvisioningSpec(Spec):
     """Hosts that are wiped again only once they are out of etcd: in phase production, all of a role that has it."""
     snapshots: str = ""
     """Folder into which etcd is saved before a server of a running control plane is installed; empty: it is not."""
+    fenced: bool = False
+    """Whether the hosts fence each other: none is touched once they run etcd, and all are cut off before a delete."""
     unicast: bool = False
     """If true, each host has a fixed list of its VRRP peers, so no host can be added once some are installed."""
     stack: str
@@ -142,6 +144,7 @@ class HostProvisioningSpec(Spec):
             reinstall={name: who for name, who in options.reinstall.items() if name in own_ignition},
             out_of_etcd=tuple(own_ignition) if holds_etcd else (),
             snapshots=options.snapshots if holds_etcd else "",
+            fenced=plan.is_fenced and role is Role.CONTROL_PLANE,
             unicast=plan.lists_peers(role),
             stack=stack,
             api_name=f"api.{plan.domain}",

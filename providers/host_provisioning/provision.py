@@ -28,10 +28,8 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     if not plan.pending:
         return plan.carried
     _refuse_mix_ups(plan)
-    if spec.role.holds_etcd:
-        running = frozenset(name for name in plan.replaced if composition.runs_from_disk(spec, name))
-        plan = replace(plan, running=running)
     recipe, kubeconfig = composition.recipe_of(spec), read_kubeconfig(spec.stack)
+    plan = replace(plan, adopted=_adopted(spec, plan, kubeconfig))
     _refuse_etcd_members(spec, plan, kubeconfig)
     if plan.saves_etcd(spec):
         report = plugin.row(spec.urn)
@@ -59,16 +57,31 @@ def _mix_up(plan: InstallationPlan, host: str, owner: str) -> Fault:
     return Fault(host, f"its machine is installed as {owner}", fix)
 
 
+def _adopted(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig | None) -> frozenset[str]:
+    """Return the hosts that are not touched, see `InstallationPlan.adopted`."""
+    if spec.fenced:
+        known = needed(spec.stack, kubeconfig, "controlPlane.fencing", removable=False)
+        etcd = EtcdQuorum(KubeApi.by(known, spec.api_name), spec.api_vip)
+        return frozenset(plan.pending if etcd.fences() else ())
+    return frozenset(
+        name for name in plan.replaced if spec.role.holds_etcd and composition.runs_from_disk(spec, name)
+    )
+
+
 def _refuse_etcd_members(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig | None) -> None:
     """Return if no server that is to be wiped again, by whatever option, has a copy of etcd."""
     if not spec.role.holds_etcd:
         return
     in_production, again = bool(spec.out_of_etcd), sorted({*plan.reinstall, *plan.replaced})
+    if spec.fenced and again:
+        what = "its peer fences the machine that was installed, and would switch it on again"
+        fix = "name the former machine again; to install the cluster again, destroy it first"
+        raise ConfigError(*(Fault(f"{plan.option_of(name)}.{name}", what, fix) for name in again))
     if in_production and len(again) > 1:
         fix = "reinstall or replace one of them in each `pulumi up`"
         raise ConfigError(Fault("hosts", f"{' and '.join(again)} hold copies of etcd", fix))
     for name in again:
-        if name in plan.running:
+        if name in plan.adopted:
             continue
         if kubeconfig is None and not in_production:
             continue  # OKD writes one with each payload; without it, this is no OKD

@@ -46,8 +46,9 @@ class InstallationPlan:
     """The hosts whose machines are recorded as other hosts, with the names of these."""
     changes_iso: bool
     """Whether the boot ISOs of hosts that are installed later differ from those before the update."""
-    running: Set[str] = frozenset()
-    """The replaced hosts that run from their disks, as an earlier run has installed them: they are only adopted."""
+    adopted: Set[str] = frozenset()
+    """The hosts that are only adopted: replaced ones that run from their disks, as an earlier run has installed them;
+    and servers that fence each other, once they run etcd."""
 
     @classmethod
     def of(cls, old: HostProvisioningSpec | None, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Self:

@@ -27,6 +27,8 @@ class Checks:
     save: Save
     note: Callable[[str, AnsweringMacs], None]
     """Called with the holder of the VIPs, and the MACs that answer each, after each probe of them."""
+    handed_over: Signal | None = None
+    """Asks whether Pacemaker runs etcd; None unless two nodes fence each other."""
 
     def vips_served(self) -> str | None:
         """One known machine answers the VIPs, with API and config server behind them."""
@@ -135,10 +137,13 @@ class Checks:
             return f"{' and '.join(unready)} without answer to /readyz on 6443; {wanted}"
         if not any(self.probe.serves_config(address) for address in self.spec.nodes.values()):
             return "no node of the control plane serves 22623"
-        return None
+        return self._asked(self.handed_over)
 
     def _incomplete(self) -> str | None:
-        return self.signal(self.spec.vips[0]) if self.signal else None
+        return self._asked(self.signal) or self._asked(self.handed_over)
+
+    def _asked(self, signal: Signal | None) -> str | None:
+        return signal(self.spec.vips[0]) if signal else None
 
     def _behind(self) -> str:
         """Return who serves behind the balancer: the bootstrap, as long as its own API is ready; then the nodes."""

@@ -10,7 +10,7 @@ from typing import Any
 from base.clock import Clock, Wait
 from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
 from base.progress import Progress, Report, with_time_left
-from cluster.installed import CERTIFICATES, NODES, PLATFORM, fixed
+from cluster.installed import CERTIFICATES, NODES, OKD, PLATFORM, fixed
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from providers.vip_handoff.checks import CONTROL_PLANE, NOBODY, Checks
@@ -48,10 +48,15 @@ def input_faults(old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fa
         yield from fixed("<metadata.name>.<baseDomain>", old.domain, new.domain, CERTIFICATES)
         kind = "platform.baremetal.loadBalancer.type"
         yield from fixed(kind, _kind(old.balancer), _kind(new.balancer), NODES)
+        yield from fixed("fencing of the control plane", _whether(old.fenced), _whether(new.fenced), OKD)
     elif not new.import_production:
         what = "the stack is empty, has a cluster of another metadata.name, or has lost a part of its state"
         fix = "start an empty stack with phase bootstrap; write a changed name as it was; set import_production"
         yield Fault("phase", what, f"{fix} if the cluster runs, and its state was lost (docs/how-to/recover.md)")
+
+
+def _whether(fenced: bool) -> str:
+    return "there" if fenced else "not there"
 
 
 def _kind(balancer: Balancer) -> str:
@@ -71,6 +76,8 @@ class HandoffEngine:
     client: Callable[[], AbstractContextManager[MeasuringClient]]
     clock: Clock
     report: Report
+    handed_over: Signal | None = None
+    """See `Checks`."""
     timeline: list[dict[str, Any]] = field(default_factory=list)
     """States so far, each with the second at which it began."""
     holders: list[dict[str, Any]] = field(default_factory=list)
@@ -174,7 +181,7 @@ class HandoffEngine:
         return wait.until(partial(row.check, checks), with_time_left(self.report, state.value))
 
     def _checks(self) -> Checks:
-        return Checks(self.spec, self.probe, self.signal, self.save, self._note)
+        return Checks(self.spec, self.probe, self.signal, self.save, self._note, self.handed_over)
 
     def _note(self, holder: str, answering: AnsweringMacs) -> None:
         self._answering = answering

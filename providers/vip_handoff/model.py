@@ -33,6 +33,8 @@ class VipHandoffSpec(Spec):
     """Address of each control-plane node, by name."""
     min_ready: int
     """Number of nodes that must be ready before the bootstrap VM releases the VIPs."""
+    fenced: bool = False
+    """Whether two nodes fence each other: no VIP moves before Pacemaker runs their etcd."""
     libvirt_uri: str
     stack: str
     payload_sha256: str
@@ -61,6 +63,7 @@ class VipHandoffSpec(Spec):
             bootstrap_address=str(plan.bootstrap.address),
             nodes={server.name: str(server.address) for server in plan.control_plane},
             min_ready=options.handoff.min_ready or len(plan.control_plane),
+            fenced=plan.is_fenced,
             libvirt_uri=plan.libvirt_uri,
             stack=stack,
             payload_sha256=options.payload.master,
@@ -76,9 +79,9 @@ class VipHandoffSpec(Spec):
     def only_okd_knows_the_end(self) -> bool:
         """Whether a bootstrap that ends before OKD has removed its member of etcd costs the cluster.
 
-        Beside one node, two members are all, and one of two is no majority.
+        Beside one node, two members are all, and one of two is no majority. Two that fence each other hand etcd over.
         """
-        return self.balancer is Balancer.OPERATOR or len(self.nodes) == 1
+        return self.balancer is Balancer.OPERATOR or len(self.nodes) == 1 or self.fenced
 
     @property
     def where(self) -> str:

@@ -1,11 +1,17 @@
-"""Asks OKD for both conditions that `openshift-install wait-for bootstrap-complete` waits for."""
+"""Asks OKD what `openshift-install wait-for bootstrap-complete` waits for, and whether two nodes fence each other."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from wires.api.resources import ETCD, ConfigMap, KubernetesReader, Reporting
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 REMOVED = "EtcdBootstrapMemberRemoved"
+HANDED_OVER = "ExternalEtcdHasCompletedTransition"
+"""Two servers that fence each other: Pacemaker runs etcd on both; until then it stops and starts again.
+
+Source: pkg/operator/ceohelpers/external_etcd_status.go of openshift/cluster-etcd-operator, b4786ae33.
+"""
 
 
 @dataclass(frozen=True)
@@ -16,10 +22,11 @@ class Okd:
 
     def missing(self, address: str) -> str | None:
         """Return what the bootstrap still lacks: it completes its work, then etcd removes its member. A `Signal`."""
-        try:
-            return self._works(address) or self._is_member(address)
-        except OSError as error:
-            return f"OKD cannot be asked through {address}: {type(error).__name__}: {error}"
+        return _asked(address, lambda: self._works(address) or self._etcd_lacks(address, REMOVED))
+
+    def not_handed_over(self, address: str) -> str | None:
+        """Return what etcd lacks to be in Pacemaker's hands. A `Signal`."""
+        return _asked(address, lambda: self._etcd_lacks(address, HANDED_OVER))
 
     def _works(self, address: str) -> str | None:
         """Read the ConfigMap that the bootstrap writes last of all."""
@@ -28,8 +35,15 @@ class Okd:
         wanted = config_map is not None and config_map.data.get("status") == "complete"
         return None if wanted else f"ConfigMap kube-system/bootstrap: {status}, wanted status 'complete'"
 
-    def _is_member(self, address: str) -> str | None:
+    def _etcd_lacks(self, address: str, name: str) -> str | None:
         etcd = self.api.get(address, ETCD, Reporting)
-        removed = etcd.status.condition(REMOVED) if etcd else None
-        status = removed.status if removed else "missing"
-        return None if status == "True" else f"etcd's condition {REMOVED}: {status}, wanted True"
+        condition = etcd.status.condition(name) if etcd else None
+        status = condition.status if condition else "missing"
+        return None if status == "True" else f"etcd's condition {name}: {status}, wanted True"
+
+
+def _asked(address: str, ask: Callable[[], str | None]) -> str | None:
+    try:
+        return ask()
+    except OSError as error:
+        return f"OKD cannot be asked through {address}: {type(error).__name__}: {error}"

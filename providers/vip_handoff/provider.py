@@ -85,11 +85,12 @@ def _engine(spec: VipHandoffSpec) -> HandoffEngine:
     kubeconfig = read_kubeconfig(spec.stack)
     payload = read_payload(spec.stack, "master", spec.payload_sha256)
     api = Api(spec.domain, api_ca(payload, kubeconfig))
-    signal = Okd(KubeApi.by(kubeconfig, f"api.{spec.domain}")).missing if kubeconfig else None
+    okd = Okd(KubeApi.by(kubeconfig, f"api.{spec.domain}")) if kubeconfig else None
+    signal, handed_over = (okd.missing, okd.not_handed_over if spec.fenced else None) if okd else (None, None)
     save = partial(_not_saved, spec)
     client = partial(measuring, spec.vips, api)
     probe = LocalClusterProbe(spec.vips, api)
-    return HandoffEngine(spec, probe, _guest(spec), signal, save, client, SYSTEM_CLOCK, row(spec.urn))
+    return HandoffEngine(spec, probe, _guest(spec), signal, save, client, SYSTEM_CLOCK, row(spec.urn), handed_over)
 
 
 def _not_saved(spec: VipHandoffSpec) -> str | None:

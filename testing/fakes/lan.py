@@ -50,7 +50,7 @@ SPEC = spec_with()
 
 @dataclass
 class FakeLan:
-    """The protocols of the handoff's model: `missing` is its `Signal`, `save` its `Save`.
+    """The protocols of the handoff's model: `missing` and `kept` are its signals, `save` its `Save`.
 
     Args:
         clock: The test's clock.
@@ -64,6 +64,7 @@ class FakeLan:
         ends_s: The second from which the bootstrap itself accepts no connections.
         config_ends_s: The same, but only for its config server.
         completes_s: The second from which the payload reports that its bootstrap may end.
+        hands_over_s: The second from which etcd's operator reports that Pacemaker runs etcd.
         silent_s: The second from which the channel is dead.
         blind_s: The second from which the segment cannot be probed.
         saves_s: The second from which etcd can be saved.
@@ -84,6 +85,7 @@ class FakeLan:
     ends_s: float = 40
     config_ends_s: float = 40
     completes_s: float = 0
+    hands_over_s: float = 0
     silent_s: float = NEVER
     blind_s: float = NEVER
     saves_s: float = 0
@@ -162,6 +164,10 @@ class FakeLan:
     def missing(self, address: str) -> str | None:
         assert address == VIP
         return None if self.second >= self.completes_s else "the ConfigMap is not there"
+
+    def kept(self, address: str) -> str | None:
+        assert address == VIP
+        return None if self.second >= self.hands_over_s else "etcd is still in its static pods"
 
     @contextmanager
     def client(self) -> Iterator["FakeLan"]:

@@ -59,6 +59,22 @@ def test_an_arbiter_is_installed_beside_the_control_plane(declared: Run) -> None
     assert production.resources["okd-arbiter"].inputs["out_of_etcd"] == [plans.HOSTS[2]]
 
 
+def test_servers_that_fence_each_other_have_a_graph_of_the_same_shape(declared: Run) -> None:
+    """None of their passwords is in it: only the payload has them."""
+    bootstrap = declared("fenced")
+    production = declared("fenced", bootstrap, phase="production")
+    assert (bootstrap.refused, production.refused) == ([], [])
+    for phase in (bootstrap, production):
+        assert phase.one("VipHandoff").inputs["fenced"] is True
+        fenced = {
+            each.name for kind in ("HostProvisioning", "BmcHost") for each in phase.of(kind) if each.inputs["fenced"]
+        }
+        assert fenced == {"okd-control-plane", *(f"okd-{name}" for name in plans.HOSTS[:2])}
+        assert clusters.FENCING_PASSWORD not in repr([each.inputs for each in phase.resources.values()])
+    handoff = bootstrap.one("VipHandoff").inputs
+    assert (handoff["nodes"].keys(), handoff["min_ready"]) == ({*plans.HOSTS[:2]}, 2)
+
+
 def test_behind_a_balancer_of_the_site_the_graph_has_the_same_shape(declared: Run) -> None:
     bootstrap = declared("balancer")
     production = declared("balancer", bootstrap, phase="production")

@@ -35,6 +35,7 @@ type machine struct {
 	members                         int           // of etcd, without the bootstrap
 	retireAfter                     time.Duration // 0: a real API says when the bootstrap is complete
 	completeKey                     string
+	fenced                          bool // two nodes that fence each other: Pacemaker takes etcd over
 	trusted                         *x509.CertPool
 }
 
@@ -62,6 +63,7 @@ func fromEnvironment() (*machine, error) {
 		members:          members,
 		retireAfter:      time.Duration(seconds) * time.Second,
 		completeKey:      os.Getenv("COMPLETE"),
+		fenced:           os.Getenv("FENCED") != "",
 		trusted:          trusted,
 	}, nil
 }

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"go.etcd.io/etcd/server/v3/embed"
@@ -19,7 +20,7 @@ const (
 	credentials = "/opt/openshift/tls"
 	configMap   = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 	etcdStatus  = "/apis/operator.openshift.io/v1/etcds/cluster/status"
-	removed     = `{"status": {"conditions": [{"type": "EtcdBootstrapMemberRemoved", "status": "True"}]}}`
+	removed     = "EtcdBootstrapMemberRemoved"
 )
 
 // operate does what OKD's etcd operator does: it removes the bootstrap's member once the bootstrap is complete and every
@@ -29,6 +30,9 @@ func (m *machine) operate(ctx context.Context, started *embed.Etcd) {
 	if err != nil {
 		say("no client of the API: %v", err)
 		return
+	}
+	if m.fenced {
+		go m.handOver(ctx, started, api)
 	}
 	for !api.isComplete(ctx) {
 		if !pause(ctx, 3*time.Second) {
@@ -47,12 +51,9 @@ func (m *machine) operate(ctx context.Context, started *embed.Etcd) {
 			return
 		}
 	}
-	for api.call(ctx, http.MethodPatch, etcdStatus, removed, nil) != nil {
-		if !pause(ctx, time.Second) {
-			return
-		}
+	if api.report(ctx, removed) {
+		say("the bootstrap is not a member")
 	}
-	say("the bootstrap is not a member")
 }
 
 func voters(members []*membership.Member) int {
@@ -107,6 +108,44 @@ func newAPI(host string) (*api, error) {
 func (a *api) isComplete(ctx context.Context) bool {
 	var found struct{ Data map[string]string }
 	return a.call(ctx, http.MethodGet, configMap, "", &found) == nil && found.Data["status"] == "complete"
+}
+
+type condition struct {
+	Type   string `json:"type"`
+	Status string `json:"status"`
+}
+
+// conditions reads those of the etcd operator, and the version that they are of.
+func (a *api) conditions(ctx context.Context) ([]condition, string, error) {
+	var found struct {
+		Metadata struct{ ResourceVersion string }
+		Status   struct{ Conditions []condition }
+	}
+	err := a.call(ctx, http.MethodGet, etcdStatus, "", &found)
+	return found.Status.Conditions, found.Metadata.ResourceVersion, err
+}
+
+// report makes a condition of the etcd operator True, beside those that another node has reported. It tries until it succeeds,
+// and returns false when the machine is told to stop.
+func (a *api) report(ctx context.Context, kind string) bool {
+	for {
+		listed, version, err := a.conditions(ctx)
+		if err == nil {
+			if slices.ContainsFunc(listed, func(each condition) bool { return each.Type == kind }) {
+				return true
+			}
+			patch, _ := json.Marshal(map[string]any{
+				"metadata": map[string]any{"resourceVersion": version},
+				"status":   map[string]any{"conditions": append(listed, condition{kind, "True"})},
+			})
+			if a.call(ctx, http.MethodPatch, etcdStatus, string(patch), nil) == nil {
+				return true
+			}
+		}
+		if !pause(ctx, time.Second) {
+			return false
+		}
+	}
 }
 
 // call sends a merge patch, or nothing, and reads the answer.

@@ -1,6 +1,6 @@
 # What the payload's scripts know of their machine, for sourcing: the environment of the cluster, NODE and own_address.
 # shellcheck shell=bash
-# DOMAIN FAMILY MACHINE_NETWORKS ETCD_PORT BOOTSTRAP_NAME BOOTSTRAP_ADDRESS ETCD_MEMBERS API_SERVERS RETIRE_AFTER_S COMPLETE SERVICE_NETWORK SHUTDOWN_S
+# DOMAIN FAMILY MACHINE_NETWORKS ETCD_PORT BOOTSTRAP_NAME BOOTSTRAP_ADDRESS ETCD_MEMBERS API_SERVERS RETIRE_AFTER_S COMPLETE SERVICE_NETWORK SHUTDOWN_S FENCED
 set -a
 # shellcheck source=/dev/null
 source /etc/lab/cluster.env

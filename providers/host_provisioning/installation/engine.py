@@ -66,14 +66,14 @@ class Target:
         uuid: Identity that the BMC must report, a UUID or serial; if empty, any machine is accepted.
         address: Address at which the installed system answers.
         reinstall: Install the host even if it runs from its disk.
-        adopt: Only adopt it, since etcd was not asked whether its disk may be wiped.
+        untouchable: Why it may only be adopted; None if it may be installed.
     """
 
     name: str
     uuid: str
     address: str
     reinstall: bool = False
-    adopt: bool = False
+    untouchable: Fault | None = None
 
 
 Missing = Callable[[Target], str | None]
@@ -177,19 +177,21 @@ class Installation:
         power, media = yield from steps.value("power and virtual CD", self._power_and_media)
         if power is Power.ON and media is None and not self.host.reinstall:
             self._enter(ADOPTING)
-            if self.adapters.boot_procedure.shows_on_bmc or not (yield from self._finish_interrupted(steps)):
+            if self._is_left_alone or not (yield from self._finish_interrupted(steps)):
                 yield from self._wait_until_up(steps)
                 return
-        elif self.host.adopt:
-            what = "it ran from its disk a moment ago, and does so no more; nothing was changed"
-            raise ProvisioningError(
-                what, where=self.adapters.bmc.url, fix="run `pulumi up` again, which asks etcd first"
-            )
+        elif why := self.host.untouchable:
+            raise ProvisioningError(f"{why.what}; nothing was changed", where=self.adapters.bmc.url, fix=why.fix)
         elif not (yield from self._is_installed(steps, power, media)):
             yield from self._install(steps, power, media)
         yield from self._boot_from_disk(steps)
         self._enter(FIRST_BOOT)
         yield from self._wait_until_up(steps)
+
+    @property
+    def _is_left_alone(self) -> bool:
+        """Whether a host that is On with an empty drive is known to run from its disk, or must not be touched."""
+        return self.adapters.boot_procedure.shows_on_bmc or self.host.untouchable is not None
 
     def _finish_interrupted(self, steps: Steps) -> Generator[float, None, bool]:
         """Finish the installation over the network that an earlier run left. False: the host is up already.

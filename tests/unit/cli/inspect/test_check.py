@@ -267,7 +267,7 @@ SHAPES: dict[str, set[str]] = {
     "old-spellings": set(),
     "provisioning-network": set(),
     "secure-boot": set(),
-    "two-node-fencing": {"controlPlane.fencing"},
+    "two-node-fencing": set(),
     "unmanaged-provisioning-network": set(),
 }
 """The shapes of OKD's own documents, all valid, and the fields that keep this release from installing them."""

@@ -10,10 +10,6 @@ from testing.plan_files import Files
 
 BARE = "platform.baremetal"
 HTTP = "redfish-uefihttp"
-FENCES = [
-    {"hostName": f"okd-master-{index}", "username": "admin", "password": "x", "address": f"redfish+https://192.0.2.{index}"}
-    for index in (1, 2)
-]  # fmt: skip
 
 
 def provisioning(mode: str, **values: Any) -> Change:
@@ -82,12 +78,6 @@ def a_spare_of_arm64_by_bios(config: dict[str, Any]) -> None:
     arm64(config)
     config["compute"][0].update(replicas=1)
     host(config, 4).update(bootMode="legacy")
-
-
-def two_masters(config: dict[str, Any]) -> None:
-    config["controlPlane"].update(replicas=2, fencing={"credentials": FENCES})
-    config["featureSet"] = "TechPreviewNoUpgrade"
-    bare(config)["hosts"].pop(0)
 
 
 @pytest.mark.parametrize(
@@ -202,14 +192,6 @@ def two_masters(config: dict[str, Any]) -> None:
                 for index in (3, 4)
             ],
             id="arm64-without-uefi",
-        ),
-        pytest.param(
-            two_masters,
-            [
-                "controlPlane.fencing: two hosts have no majority of etcd without Pacemaker, which this program "
-                "does not install. Fix: remove it, and have one host or three"
-            ],
-            id="fencing",
         ),
     ],
 )

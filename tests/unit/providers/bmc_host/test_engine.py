@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BmcTransientError
-from providers.bmc_host.engine import BmcHostEngine
+from providers.bmc_host.engine import LOOK_S, BmcHostEngine
 from providers.bmc_host.model import AsFound
 from providers.consent import consent_command
 from testing.fakes.bmc import UUID, FakeBmc
@@ -16,8 +16,10 @@ from wires.bmc.client import BootOverride, Identity, Power, SecureBoot
 HOST = "okd-master-0"
 
 
-def engine(bmc: FakeBmc, consent: str = UUID, recorded: Identity | None = None) -> BmcHostEngine:
-    return BmcHostEngine(bmc, bmc.clock, lambda _: None, HOST, consent, 300, recorded)
+def engine(
+    bmc: FakeBmc, consent: str = UUID, recorded: Identity | None = None, *, fenced: bool = False
+) -> BmcHostEngine:
+    return BmcHostEngine(bmc, bmc.clock, lambda _: None, HOST, consent, 300, recorded, fenced)
 
 
 def bmc(state: Power = Power.OFF, image: str | None = None) -> FakeBmc:
@@ -236,3 +238,43 @@ def test_a_power_request_is_not_repeated_while_it_takes_effect() -> None:
 )
 def test_the_command_sets_one_key(host: str, path: str) -> None:
     assert consent_command(host, "X") == f"pulumi config set --path '{path}' X"
+
+
+class Peer:
+    """A server with Pacemaker: it finds the other one off, and switches it on again, until it is off itself."""
+
+    def __init__(self, other: FakeBmc, until_s: float) -> None:
+        self.other, self.until_s = other, until_s
+        other.fault = self.look
+
+    def look(self, request: str) -> None:
+        """Fence the other server 25 s after it went off: Pacemaker has missed it, and waited for the first node."""
+        now = self.other.clock.now()
+        self.off_since = now if self.other.state is Power.ON else getattr(self, "off_since", now)
+        if request == "power" and now - self.off_since >= 25 and now < self.until_s:
+            self.other.run_from_disk()
+
+
+@pytest.mark.parametrize("step", ["release", "take_over"])
+def test_a_fenced_server_is_cut_off_as_often_as_its_peer_switches_it_on(step: str) -> None:
+    fake = bmc(Power.ON)
+    Peer(fake, until_s=fake.clock.now() + 40)
+    began = fake.clock.now()
+    cut = engine(fake, fenced=True)
+    cut.take_over() if step == "take_over" else cut.release(AsFound())
+    assert (fake.state, fake.writes.count("Off")) == (Power.OFF, 2)
+    assert fake.clock.now() - began >= 25 + LOOK_S
+
+
+def test_a_server_whose_peer_is_never_cut_off_cannot_be_released() -> None:
+    fake = bmc(Power.ON)
+    Peer(fake, until_s=10_000)
+    with pytest.raises(BmcTimeoutError, match=r"switched on again by its peer.* without --parallel 1"):
+        engine(fake, fenced=True).release(AsFound())
+
+
+def test_no_other_server_is_looked_at_again() -> None:
+    fake = bmc(Power.ON)
+    began = fake.clock.now()
+    engine(fake).release(AsFound())
+    assert fake.clock.now() - began < LOOK_S / 2

@@ -14,7 +14,7 @@ from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 from providers.pulumi.dynamic import Props
-from testing import plans
+from testing import clusters, plans
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of, uuid_of
 from testing.plan_files import Files
@@ -62,10 +62,17 @@ def test_the_spec_of_a_planned_server() -> None:
         "deadline_s": 60.0,
         "protected": False,
         "running": False,
+        "fenced": False,
         "spare": False,
     }
     assert spec.bmc == BmcAccess.of(plan.options, plan.servers[0], ca="of all")
     assert "rehearsal-only" not in repr(spec)
+
+
+def test_only_servers_that_fence_each_other_are_looked_at_again() -> None:
+    plan = clusters.plan("fenced")
+    fenced = {server.name for server in plan.servers if BmcHostSpec.of(plan, server).fenced}
+    assert fenced == {server.name for server in plan.control_plane} == {*plans.HOSTS[:2]}
 
 
 def test_the_spec_of_a_spare_has_no_consent_and_is_never_imported(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from base.errors import ProvisioningError
-from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.host_provisioning.etcd_guard import RUNNING, EtcdQuorum
 from wires.api.resources import R
 
 VIP = "192.0.2.5"
@@ -105,3 +105,21 @@ def test_a_server_that_the_cluster_counts_on_is_not_wiped(resources: dict[str, A
 def test_an_api_that_does_not_answer_allows_nothing() -> None:
     why = f"the API cannot be asked through {VIP}: ConnectionRefusedError: refused"
     assert str(refused(FakeApi(down=True))).startswith(f"master-2: not wiped: {why}. Fix: have the API answer first")
+
+
+@pytest.mark.parametrize(
+    ("reported", "fences"),
+    [
+        pytest.param(etcd({"type": RUNNING, "status": "True"}), True, id="running"),
+        pytest.param(etcd({"type": RUNNING, "status": "False"}), False, id="not-yet"),
+        pytest.param(etcd(), False, id="unsaid"),
+        pytest.param(None, False, id="no-operator"),
+    ],
+)
+def test_servers_fence_each_other_once_etcd_runs_on_them(reported: dict[str, Any] | None, fences: bool) -> None:
+    assert EtcdQuorum(FakeApi({ETCD: reported} if reported else {}), VIP).fences() is fences
+
+
+def test_servers_that_may_fence_each_other_are_not_touched() -> None:
+    with pytest.raises(ProvisioningError, match=f"etcd cannot be asked through {VIP}, and two servers that run it"):
+        EtcdQuorum(FakeApi(down=True), VIP).fences()

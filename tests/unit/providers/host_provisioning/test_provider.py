@@ -10,7 +10,7 @@ import pytest
 from pydantic import SecretStr
 
 from base import lock
-from base.errors import OkdBaremetalError, ProvisioningError, SnapshotError
+from base.errors import ConfigError, OkdBaremetalError, ProvisioningError, SnapshotError
 from base.log_entries import Event
 from boot_media.host_isos import IsoMedia, Recipe
 from boot_media.media_server import MediaServer
@@ -19,7 +19,7 @@ from cluster.values.architecture import Architecture
 from cluster.values.role import Role
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import provision
-from providers.host_provisioning.composition import mark_of
+from providers.host_provisioning.composition import FENCED, mark_of
 from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.engine import Installation, Target
@@ -274,6 +274,67 @@ class TestOutOfEtcd:
         changes = {**self.CHANGES, "role": role, "snapshots": "/saved", "payload_sha256": saved[0]}
         with pytest.raises(SnapshotError, match="etcd: not saved"):
             updated({**INSTALLED, "stack": "prod"}, **changes)
+        assert rollouts.targets == []
+
+
+class TestFenced:
+    """Two servers that fence each other; test_etcd_guard.py checks the API's answers."""
+
+    ROLE: ClassVar[dict[str, Any]] = {**ROLE, "role": "control-plane", "fenced": True, "stack": "prod"}
+
+    @pytest.fixture
+    def master(self, payload: Path) -> dict[str, Any]:
+        """Return the inputs, with the payload and the kubeconfig that they name."""
+        write_kubeconfig(payload)
+        text = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("test-ca").pem)
+        (payload / "master.ign").write_text(text)
+        return {**self.ROLE, "payload_sha256": hashlib.sha256(text.encode()).hexdigest()}
+
+    @pytest.mark.parametrize("fences", [False, True], ids=["before", "after"])
+    def test_they_are_only_adopted_once_they_run_etcd(
+        self, rollouts: Rollouts, master: dict[str, Any], monkeypatch: pytest.MonkeyPatch, fences: bool
+    ) -> None:
+        monkeypatch.setattr(EtcdQuorum, "fences", lambda _: fences)
+        HostProvisioningProvider().create(master)
+        assert [target.untouchable for target in rollouts.targets] == [FENCED if fences else None] * 2
+
+    def test_they_are_not_touched_while_etcd_cannot_be_asked(
+        self, rollouts: Rollouts, master: dict[str, Any]
+    ) -> None:
+        with pytest.raises(ProvisioningError, match=r"etcd cannot be asked through 127\.0\.0\.1"):
+            HostProvisioningProvider().create({**master, "api_vip": "127.0.0.1"})
+        assert rollouts.targets == []
+
+    def test_without_a_kubeconfig_they_are_not_touched(
+        self, rollouts: Rollouts, master: dict[str, Any], payload: Path
+    ) -> None:
+        (payload / "auth" / "kubeconfig").unlink()
+        with pytest.raises(OkdBaremetalError, match=r"auth/kubeconfig: missing, but `controlPlane.fencing` asks OKD"):
+            HostProvisioningProvider().create(master)
+        assert rollouts.targets == []
+
+    @pytest.mark.parametrize(
+        ("change", "line"),
+        [
+            pytest.param({"reinstall": {"w0": "SN-w0"}}, "reinstall.w0: its peer fences", id="again"),
+            pytest.param(
+                {"identities": {"w0": {"uuid": "other", "serial": "SN-9"}, "w1": {"uuid": "w1", "serial": "SN-w1"}}},
+                "consent.w0: its peer fences the machine that was installed",
+                id="replaced",
+            ),
+        ],
+    )
+    def test_none_of_them_is_wiped_again(
+        self,
+        rollouts: Rollouts,
+        master: dict[str, Any],
+        monkeypatch: pytest.MonkeyPatch,
+        change: dict[str, Any],
+        line: str,
+    ) -> None:
+        monkeypatch.setattr(EtcdQuorum, "fences", lambda _: False)
+        with pytest.raises(ConfigError, match=line):
+            updated({**INSTALLED, **master}, **{**master, **change})
         assert rollouts.targets == []
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from payload.kubeconfig import Kubeconfig, read_kubeconfig
-from providers.vip_handoff.okd import Okd
+from providers.vip_handoff.okd import HANDED_OVER, Okd
 from testing.certificates import authority
 from testing.fakes.https_server import UNAVAILABLE, https_server
 from testing.kubeconfigs import kubeconfig, write_kubeconfig
@@ -28,9 +28,13 @@ def both(status: str, *conditions: tuple[str, str]) -> bytes:
     return answer({"kind": "x", "data": {"status": status}, "status": {"conditions": listed}})
 
 
-def missing(port: int, kubeconfig: Kubeconfig | None) -> str | None:
+def okd(port: int, kubeconfig: Kubeconfig | None) -> Okd:
     assert kubeconfig
-    return Okd(replace(KubeApi.by(kubeconfig, f"api.{DOMAIN}"), port=port)).missing(LOCAL)
+    return Okd(replace(KubeApi.by(kubeconfig, f"api.{DOMAIN}"), port=port))
+
+
+def missing(port: int, kubeconfig: Kubeconfig | None) -> str | None:
+    return okd(port, kubeconfig).missing(LOCAL)
 
 
 @pytest.mark.parametrize(
@@ -60,6 +64,31 @@ def test_the_signal_is_read_from_okds_answers(
         assert set(server.names) == {"api.okd.lab.test"}
     assert lacking is None if problem is None else problem in str(lacking)
     assert "hunter2" not in str(lacking)
+
+
+@pytest.mark.parametrize(
+    ("answered", "problem"),
+    [
+        pytest.param(both("", (HANDED_OVER, "True")), None, id="handed-over"),
+        pytest.param(
+            both("complete", (HANDED_OVER, "False"), ("EtcdRunningInCluster", "True")),
+            f"etcd's condition {HANDED_OVER}: False, wanted True",
+            id="running",
+        ),
+        pytest.param(
+            both("complete"), f"etcd's condition {HANDED_OVER}: missing, wanted True", id="an-older-release"
+        ),
+        pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"etcd's condition {HANDED_OVER}: missing", id="no-operator"),
+        pytest.param(UNAVAILABLE, "OKD cannot be asked through 127.0.0.1: ConnectionError: status 503", id="503"),
+    ],
+)
+def test_the_hand_over_to_pacemaker_is_read_from_etcds_operator(
+    answered: bytes, problem: str | None, payload: Path, certificate: str
+) -> None:
+    write_kubeconfig(payload)
+    with https_server(certificate, answered, client_ca=authority("test-ca").pem) as server:
+        kept = okd(server.port, read_kubeconfig("prod")).not_handed_over(LOCAL)
+    assert kept is None if problem is None else problem in str(kept)
 
 
 def test_an_api_that_refuses_the_client_is_a_missing_signal(payload: Path, certificate: str) -> None:

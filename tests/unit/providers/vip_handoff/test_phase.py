@@ -29,6 +29,14 @@ SPEC: dict[str, Any] = {
 }
 
 
+@pytest.mark.parametrize(("before", "after"), [(False, True), (True, False)], ids=["added", "removed"])
+def test_a_control_plane_neither_begins_nor_ceases_to_fence_itself(before: bool, after: bool) -> None:
+    olds, news = {**SPEC, "phase": "production", "fenced": before}, {**SPEC, "phase": "production", "fenced": after}
+    ((_, reason),) = refusals(VipHandoffProvider().check(olds, news))
+    assert "but the cluster was installed with " in reason
+    assert refusals(VipHandoffProvider().check(olds, olds)) == []
+
+
 @pytest.mark.parametrize(
     ("olds", "news", "why"),
     [

@@ -2,6 +2,7 @@
 
 from contextlib import nullcontext
 
+from base.errors import Fault
 from base.progress import Progress, Report
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, VirtualCd
 from providers.host_provisioning.installation.engine import Adapters, Installation, Target
@@ -35,6 +36,7 @@ class Rig:
         """Whether the cluster has the machine as a node."""
         self.boot_procedure: BootProcedure | None = None
         """None: a virtual CD."""
+        self.untouchable: Fault | None = None
 
     @property
     def lines(self) -> list[str]:
@@ -47,7 +49,7 @@ class Rig:
         adapters = Adapters(
             self.bmc, self.clock, self.media, procedure, self.bmc.missing, self.report, nullcontext(), evidence
         )
-        return Installation(Target(NAME, uuid, "192.0.2.21", reinstall), adapters, DEADLINE_S)
+        return Installation(Target(NAME, uuid, "192.0.2.21", reinstall, self.untouchable), adapters, DEADLINE_S)
 
     def run(self) -> Installation:
         installation = self.installation()
