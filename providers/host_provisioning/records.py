@@ -89,7 +89,7 @@ class InstallationPlan:
     def saves_etcd(self, spec: HostProvisioningSpec) -> bool:
         """Return whether etcd is saved first: the update installs a server of a control plane that runs."""
         runs = bool(self.carried.installed or self.replaced)
-        return bool(spec.snapshots) and runs and not {*self.pending} <= self.running
+        return bool(spec.snapshots) and runs and not {*self.pending} <= self.adopted
 
     def outputs(
         self, installed: Mapping[str, InstalledHost], approved: Mapping[str, list[Approval]]

@@ -301,15 +301,6 @@ def test_a_server_that_is_not_linked_fails_the_proof(cluster: Cluster, change: C
         cluster.proofs().are_linked()
 
 
-@pytest.mark.parametrize("first", [MACHINES, PROVISIONINGS])
-def test_another_order_of_the_objects_fails_the_proof(cluster: Cluster, first: str) -> None:
-    cluster.make_objects(first)
-    cluster.make_objects(*({*PATHS} - {first}))
-    cluster.act()
-    with pytest.raises(RehearsalError, match="objects of servers were made"):
-        cluster.proofs().are_linked()
-
-
 ANNOTATIONS = ("baremetalhost.metal3.io/paused", "provisioning.metal3.io/paused")
 REPAIRS = {"host-first": (HOSTS, PROVISIONINGS), "metal3-first": (PROVISIONINGS, HOSTS), "host-only": (HOSTS,)}
 

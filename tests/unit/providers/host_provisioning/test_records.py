@@ -105,7 +105,7 @@ RUNNING = spec(snapshots="/saved")
 def test_etcd_is_saved_before_a_server_that_runs_is_wiped(
     new: HostProvisioningSpec, before: HostProvisioningOuts, running: tuple[str, ...], saves: bool
 ) -> None:
-    plan = replace(InstallationPlan.of(spec(), before, new), running=frozenset(running))
+    plan = replace(InstallationPlan.of(spec(), before, new), adopted=frozenset(running))
     assert plan.saves_etcd(new) is saves
     note = ["etcd will be saved into /saved/test before a server is wiped"] if saves else []
     if not running:
