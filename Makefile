@@ -87,8 +87,8 @@ rehearsal: _lab ## Install the twin of STACK on virtual machines, take it to pro
 rehearsals: _lab ## Rehearse all stacks that are kept for it, one after the other
 	for stack in $(REHEARSED); do $(PY) -m lab.rehearsal --stack "$$stack"; done
 
-faults: _lab ## Take a cluster to production through faults, on virtual machines, as root
-	$(PY) -m lab.rehearsal faults --payload $(PAYLOAD)
+faults: _lab ## Take the twin of STACK to production through faults, on virtual machines, as root
+	$(PY) -m lab.rehearsal faults --stack $(STACK) --payload $(PAYLOAD)
 
 newcomer: _lab ## From a new folder, by README's commands, to a passed rehearsal on virtual machines, as root
 	$(PY) -m lab.newcomer

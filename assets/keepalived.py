@@ -120,7 +120,31 @@ def on_control_plane(plan: Intent, server: Server) -> Keepalived:
     """Return a control-plane server's configuration.
 
     The API VIP; the VIP of the provisioning network, where compute boots over it; without compute, the Ingress VIP.
+    Behind a balancer of the site, the second one alone.
     """
+    vips = plan.vips_of(Role.CONTROL_PLANE)
+    instances, words = tuple[Instance, ...](), list[str]()
+    if plan.api in vips:
+        instances += _api(plan, server)
+        words.append(f"the API VIP once {MOVES[plan.api.policy]}")
+    if plan.provisioning_vip:
+        instances += _provisioning(plan, server, plan.provisioning_vip)
+        words.append("the VIP of the provisioning network")
+    if plan.ingress in vips:
+        instances += _ingress(plan, server)
+        words.append("the Ingress VIP")
+    return Keepalived(f"on {server.name}: {', and '.join(words)}", server.name, instances)
+
+
+def on_compute(plan: Intent, server: Server) -> Keepalived:
+    """Return a compute server's configuration: the Ingress VIP. With multicast, all servers share one file."""
+    own = plan.ingress.transport == "unicast"
+    where = server.name if own else "compute"
+    what = f"on {where}: the Ingress VIP, on a node with a ready router"
+    return Keepalived(what, server.name if own else "", _ingress(plan, server))
+
+
+def _api(plan: Intent, server: Server) -> tuple[Instance, ...]:
     numbers, rank = plan.api.priorities, plan.control_plane.index(server)
     checks = tuple(
         Check(name, why, f"{OKD_CHECK} {MONITOR_PORT} {page}", weight, interval_s=2, timeout_s=2)
@@ -133,27 +157,12 @@ def on_control_plane(plan: Intent, server: Server) -> Keepalived:
     peers: list[Machine] = [plan.bootstrap, *(other for other in plan.control_plane if other is not server)]
     # Ranks differ: equal ones would compete for the VIP for some milliseconds (keepalived 2.2.7, 2026-11).
     share = VipShare("API", plan.api, numbers.control_plane - rank, checks, rank)
-    instances = _instances(plan, share, server, peers)
-    what = f"the API VIP once {MOVES[plan.api.policy]}"
-    if plan.provisioning_vip:
-        instances += _provisioning(plan, server, plan.provisioning_vip, numbers.control_plane - rank)
-        what += ", and the VIP of the provisioning network"
-    if plan.ingress_role is Role.CONTROL_PLANE:
-        instances += _ingress(plan, server)
-        what += ", and the Ingress VIP"
-    return Keepalived(f"on {server.name}: {what}", server.name, instances)
+    return _instances(plan, share, server, peers)
 
 
-def on_compute(plan: Intent, server: Server) -> Keepalived:
-    """Return a compute server's configuration: the Ingress VIP. With multicast, all servers share one file."""
-    own = plan.ingress.transport == "unicast"
-    where = server.name if own else "compute"
-    what = f"on {where}: the Ingress VIP, on a node with a ready router"
-    return Keepalived(what, server.name if own else "", _ingress(plan, server))
-
-
-def _provisioning(plan: Intent, server: Server, vip: Vip, priority: int) -> tuple[Instance, ...]:
+def _provisioning(plan: Intent, server: Server, vip: Vip) -> tuple[Instance, ...]:
     """Return the instance of the address at which compute boots, among the servers' own addresses there."""
+    priority = plan.api.priorities.control_plane - plan.control_plane.index(server)
     checks = (
         Check(
             "provisioning_proxy",

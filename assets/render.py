@@ -117,7 +117,7 @@ def render_role(plan: Intent, role: Role) -> Files:
 def render_server(plan: Intent, server: Server) -> Files:
     """Render the files of one server: its name, its keyfiles, and what has its own address or rank in it."""
     named = (_hostname(server), *_network(plan, server), *_dnsmasq(plan, server.role, server.provisioning_address))
-    if plan.balancer is not Balancer.CLUSTER or not _has_its_own(plan, server):
+    if plan.balancer is Balancer.OPERATOR or not _has_its_own(plan, server):
         return named
     on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
     return (keepalived_conf(on_this(plan, server)), *named)
@@ -149,13 +149,13 @@ def _in_place_of_the_payload(plan: Intent) -> Files:
 
 def _vips_of_role(plan: Intent, role: Role) -> Files:
     shared = [server for server in plan.of(role)[:1] if not _has_its_own(plan, server)]
-    vips = tuple(address for vip in plan.vips_of(role) for address in vip.addresses)
+    vips = plan.vips_of(role)
     return (
         *(keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
         _script("common/okd-check.sh"),
-        *(_default_router(plan) if role is plan.ingress_role else ()),
-        *_keepalived_service(plan, role, vips),
-        *(_balancer(plan) if role is Role.CONTROL_PLANE else ()),
+        *(_default_router(plan) if plan.ingress in vips else ()),
+        *_keepalived_service(plan, role, tuple(address for vip in vips for address in vip.addresses)),
+        *(_balancer(plan) if plan.api in vips else ()),
     )
 
 

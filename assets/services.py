@@ -98,8 +98,11 @@ def services(plan: Intent, role: MachineRole) -> tuple[Service, ...]:
     if plan.platform is ClusterPlatform.BAREMETAL:
         holds_the_vip = role == BOOTSTRAP and plan.balancer is Balancer.OPERATOR
         return (*((KEEPALIVED,) if holds_the_vip else ()), *of_boots)
-    if plan.balancer is Balancer.SITE or role is Role.ARBITER:
+    if role is Role.ARBITER:
         return (COREDNS,)
+    if plan.balancer is Balancer.SITE:
+        claims = role is Role.CONTROL_PLANE and plan.vips_of(role)
+        return (*((KEEPALIVED,) if claims else ()), COREDNS, *of_boots)
     return (KEEPALIVED, HAPROXY, COREDNS, *of_boots)
 
 

@@ -18,6 +18,7 @@ OkdBaremetalError              root: one fault or several
 ├── ProvisioningError          at least one host of a role was not installed; the next `up` retries it
 ├── VipError                   the wrong machine holds a VIP, or none does
 │   └── HandoffUnsafeError     the API VIP was not released, or was taken back; the bootstrap VM was kept
+├── SnapshotError              etcd was not saved, so nothing that needs that was begun
 ├── IncompleteError            OKD does not report that its installation is complete
 ├── BusyError                  another run works on the same thing
 ├── UnplannedWriteError        a write is not in the write plan that was approved; it was not made
@@ -208,6 +209,10 @@ class VipError(OkdBaremetalError):
 
 class HandoffUnsafeError(VipError):
     """The API VIP was not released, or was taken back; the bootstrap VM was kept."""
+
+
+class SnapshotError(OkdBaremetalError):
+    """etcd was not saved, so nothing that needs that was begun; there is no new file."""
 
 
 class IncompleteError(OkdBaremetalError):

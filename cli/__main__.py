@@ -88,6 +88,7 @@ COMMANDS: Commands = {
     "log": ("cli.runs.log:COMMAND", "print what the newest run of a stack did, step by step"),
     "verify": ("cli.runs.verify:COMMAND", "check that runs wrote nothing but what was approved, by their logs"),
     "report": ("cli.runs.report:COMMAND", "draw a run of a stack as an HTML page"),
+    "snapshot": ("cli.snapshot:COMMAND", "save the etcd of a stack's cluster"),
     "gather": ("cli.support.gather:COMMAND", "write an archive without secrets, for a report"),
     "chart": (
         "cli.runs.chart:COMMAND",

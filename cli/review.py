@@ -9,10 +9,12 @@ from pathlib import Path
 from base.errors import MISSHAPEN, ConfigError, Fault, OkdBaremetalError
 from base.git import git
 from cli.shared.command import Command
-from cli.shared.command_line import EXIT_OK, EXIT_POLICY
+from cli.shared.command_line import EXIT_OK, EXIT_POLICY, install_config
+from cli.shared.notices import notices
 from cli.shared.option_history import written
 from cli.shared.stack_options import backend_url, run_pulumi
 from cluster.files import read_standard_input, read_text
+from cluster.plan import load_intent
 from fleet.site.checkout import Clone
 from review.comparison import created
 from review.document import Page, page_of, refused_page
@@ -44,16 +46,16 @@ def review(options: argparse.Namespace) -> int:
     preview --json`, or read what it printed. The exit code is 0 whether anything changes or not, 2 if the preview
     fails, which is then the review, and 4 if the update breaks a policy: consent (a disk is wiped only with a consent
     of the last 30 days, by git), certificates (those of BMCs are verified), destroyable (not in production), backend
-    (shared, no folder).
+    (shared, no folder). It has the notices of `plan`, too.
     """
     text, where = _preview(options)
     if errors := failures(text):
         _print(options, refused_page(options.stack, errors))
         raise ConfigError(*(Fault(where, error) for error in errors))
-    preview = read_preview(text, where)
+    preview, noticed = read_preview(text, where), _notices(options.stack)
     try:
         policies = () if options.policy is None else check_policies(_facts(options.stack, preview), options.policy)
-        page = page_of(preview, options.stack, policies, _base(options, preview))
+        page = page_of(preview, options.stack, policies, _base(options, preview), noticed)
     except MISSHAPEN:
         fix = "preview and review with one release"
         raise ConfigError(Fault(where, "its resources are not those of this release", fix)) from None
@@ -87,6 +89,11 @@ def _base(options: argparse.Namespace, preview: Preview) -> Preview | None:
     except OkdBaremetalError as error:
         print(f"not compared with {options.base}: {error}", file=sys.stderr)
         return None
+
+
+def _notices(stack: str) -> list[str]:
+    """Return the notices of `plan`, which are about the stack's own install-config."""
+    return notices(stack, lambda: load_intent(install_config(stack), {}))
 
 
 def _facts(stack: str, preview: Preview) -> Facts:

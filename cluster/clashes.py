@@ -93,12 +93,12 @@ def _domains(clusters: Sequence[ClusterConfig]) -> _Found:
 
 
 def _router_ids(clusters: Sequence[ClusterConfig]) -> _Found:
-    kept_alive = [claim for claim in _distinct_names(clusters) if not user_managed(clusters[claim.number].config)]
-    ids = {claim.number: _router_ids_of(clusters[claim.number]) for claim in kept_alive}
+    named = _distinct_names(clusters)
+    ids = {claim.number: _router_ids_of(clusters[claim.number]) for claim in named}
     free = iter(free_router_ids({router_id for of_cluster in ids.values() for router_id in of_cluster.values()}))
     claims = (
         _Value(claim.number, router_id, claim.path, vip)
-        for claim in kept_alive
+        for claim in named
         for vip, router_id in ids[claim.number].items()
     )
     for claim, earlier in _shared(claims):
@@ -116,9 +116,9 @@ def _router_ids(clusters: Sequence[ClusterConfig]) -> _Found:
 
 def _router_ids_of(cluster: ClusterConfig) -> dict[str, int]:
     """Return the router id of each VIP that a cluster may claim, by the VIP's option."""
-    managed = cluster.config.baremetal.provisioning_network == MANAGED
+    managed, own = cluster.config.baremetal.provisioning_network == MANAGED, not user_managed(cluster.config)
     ids = router_ids(cluster.config.metadata.name)._asdict() | cluster.options.vrids.model_dump(exclude_none=True)
-    return {vip: router_id for vip, router_id in ids.items() if managed or vip != "provisioning"}
+    return {vip: router_id for vip, router_id in ids.items() if (managed if vip == "provisioning" else own)}
 
 
 def _machines(clusters: Sequence[ClusterConfig]) -> _Found:

@@ -38,6 +38,8 @@ WEB_FOLDER = in_words(
 )
 """A URL without credentials, query and fragment, because a BMC shows it to all its users."""
 
+FOLDER_OR_EMPTY = in_words("^(/.+)?$", "an absolute path")
+
 PREFIX = "okd-baremetal:"
 """The start of each key of a stack file: the project's name."""
 
@@ -390,6 +392,9 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     network_preflight: NetworkFindings = NetworkFindings()
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()
+    snapshots: str = Field(
+        "", pattern=FOLDER_OR_EMPTY, description="Folder into which etcd is saved, each time as a new file."
+    )
     approve_certificates: bool = True
     wait: Wait = "ingress"
     destroyable: bool = False

@@ -54,6 +54,9 @@ _GO_PROGRAMS = {
     "actionlint": _GoProgram("actionlint", "github.com/rhysd/actionlint/cmd/actionlint"),
     "coredns": _GoProgram("coredns", "."),
     "etcd": _GoProgram("etcd", "."),
+    # Upstream's own, for tests of snapshots: a server that wants client certificates, and what restores.
+    "etcd-server": _GoProgram("etcdutl", "go.etcd.io/etcd/server/v3"),
+    "etcdutl": _GoProgram("etcdutl", "go.etcd.io/etcd/etcdutl/v3"),
     "ignition": _GoProgram(
         "ignition",
         f"{_IGNITION}/internal",

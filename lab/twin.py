@@ -37,7 +37,8 @@ _MEDIA_NETWORKS: dict[int, Network] = {IPV4: ip_network("172.22.0.0/24"), IPV6: 
 """By family of the BMCs: where the provisioner serves them the boot ISOs, if the stack names no address."""
 OF_BAREMETAL = (
     "platform: the payload's owners of servers only ask each BMC; systemd runs the nodes' keepalived, with the "
-    "operator's settings, and this program's haproxy and CoreDNS in place of the operator's"
+    "operator's settings, and this program's haproxy and CoreDNS in place of the operator's; metal3 and OKD's other "
+    "operators act from outside of the cluster"
 )
 """What no twin of platform baremetal has: Ironic, the machine-config operator, and kubelet's static pods."""
 _PULL_SECRET = json.dumps({"auths": {REGISTRY: {"auth": "cmVoZWFyc2FsOm9ubHk="}}})
@@ -51,7 +52,7 @@ _DROPPED = (
     "provisioner",
     "reinstall",
     "import_production",
-    "wait",
+    "snapshots",
 )
 # An emulated machine does each step in seconds; a deadline that is too long would only hide that it hangs. Three
 # servers at once took 264 s beside a test suite, on two cores, and up to 600 s with a real Kubernetes (2026-11).
@@ -146,6 +147,8 @@ def _family_of_bmcs(intent: Intent) -> int:
 def _options(intent: Intent, real: Mapping[str, Any], own: Container[Address]) -> dict[str, Any]:
     """Return the options of the twin; `own` are the addresses that the hosts' `networkConfig` sets."""
     options = {name: copy.deepcopy(value) for name, value in real.items() if name not in _DROPPED}
+    if intent.platform is not ClusterPlatform.BAREMETAL:
+        options.pop("wait", None)  # the twin has no operators of OKD
     for name, values in _LAB_OPTIONS.items():
         options[name] = {**options.get(name, {}), **values}
     options["bootstrap"].pop("base_sha256", None)

@@ -37,7 +37,11 @@ class Page:
 
 
 def page_of(
-    preview: Preview, stack: str, policies: tuple[PolicyResult, ...] = (), base: Preview | None = None
+    preview: Preview,
+    stack: str,
+    policies: tuple[PolicyResult, ...] = (),
+    base: Preview | None = None,
+    notices: Sequence[str] = (),
 ) -> Page:
     """Return the review of a preview.
 
@@ -46,11 +50,16 @@ def page_of(
         stack: Name of the stack.
         policies: The results of the policies.
         base: The preview of the base branch, with which files and inputs that are not installed yet are compared.
+        notices: What the inventory of the servers says against the files.
     """
     shown = against(preview, base) if base else preview
     return Page(
         stack=stack,
-        verdict=(*verdict(preview), *(_not_installed(preview, base) if base else ())),
+        verdict=(
+            *verdict(preview),
+            *(_not_installed(preview, base) if base else ()),
+            *(Sentence(notice) for notice in notices),
+        ),
         files=tuple(file_changes(shown)),
         inputs=tuple(input_changes(shown)),
         digest=WritePlan.of(preview).digest,

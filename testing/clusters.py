@@ -125,6 +125,12 @@ def managed(config: dict[str, Any]) -> None:
             host["bootMode"] = BOOT_FROM_NETWORK[host["name"]]
 
 
+def balancer_managed(config: dict[str, Any]) -> None:
+    """Boot servers over a Managed provisioning network behind a balancer of the site."""
+    balancer(config)
+    managed(config)
+
+
 def unmanaged(config: dict[str, Any]) -> None:
     """Boot compute over a provisioning network with a DHCP server of the site."""
     bare(config).update(provisioningNetwork="Unmanaged", provisioningNetworkCIDR="172.22.0.0/24")
@@ -162,12 +168,13 @@ VARIANTS = {
     ),
     "managed": Variant(managed),
     "unmanaged": Variant(unmanaged),
+    "balancer-managed": Variant(balancer_managed),
     "images": Variant(options={"images": IMAGES}),
     "host": Variant(options={"runtime": "host", "images": {}}),
     "static": Variant(static, {"node_addresses": {}, "bootstrap": BASE_VOLUME, "vrrp": {"ingress": "unicast"}}),
 }
 
-WITH_VIPS = [name for name in VARIANTS if name not in ("balancer", "baremetal", "baremetal-ipv6")]
+WITH_VIPS = [name for name in VARIANTS if not name.startswith(("balancer", "baremetal"))]
 """The clusters whose nodes answer the VIPs by this program's keepalived."""
 
 REVIEWED = ("arbiter", "balancer", "compact", "ipv6", "managed", "spares")

@@ -3,20 +3,18 @@
 import argparse
 import json
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 from assets.render import render
-from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
+from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.yaml_text import parse_yaml_as_written
 from boot_media.keyfiles import keyfiles_of
 from cli.inspect.render import own_configs
 from cli.shared.command import Command, add_stack_option
-from cli.shared.command_line import EXIT_OK, inventory_file, stack_file
+from cli.shared.command_line import EXIT_OK, stack_file
+from cli.shared.notices import notices
 from cluster.files import read_yaml
 from cluster.install_config.unquoted import misread_scalars
-from cluster.inventory.file import read_inventory
-from cluster.inventory.proof import contradictions
 from cluster.known_options import SECRETS, holds_ciphertext
 from cluster.options import Options, read_options
 from cluster.plan import ClusterPlan, Intent, check_inputs, load_intent, plan_json
@@ -42,11 +40,8 @@ def plan(options: argparse.Namespace) -> int:
     has kept: a hint that fits several disks, the boot MAC of another server, a server too small for its role.
     """
     planned = load_intent(options.file) if options.stack is None else complete_plan(options.file, options.stack)
-    if options.stack is not None and (kept := inventory_file(options.stack)).exists():
-        inventory = read_inventory(kept)
-        for fault in contradictions(planned, inventory):
-            notice = replace(fault, what=f"by the inventory of {inventory.dated:%Y-%m-%d}: {fault.what}")
-            print(one_line(f"notice: {notice}"), file=sys.stderr)
+    for notice in notices(options.stack, lambda: planned) if options.stack is not None else ():
+        print(notice, file=sys.stderr)
     print(json.dumps(plan_json(planned), indent=2))
     return EXIT_OK
 

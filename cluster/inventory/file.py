@@ -1,10 +1,12 @@
 """The file of an inventory, as `okd-baremetal discover --json` prints it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 from pydantic import ValidationError
 
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError
+from base.shapes import shape_faults
 from cluster.files import read_text
 from cluster.inventory.model import Inventory
 
@@ -21,7 +23,5 @@ def read_inventory(file: Path) -> Inventory:
     except ConfigError as error:
         raise ConfigError(error.fault.within(str(file))) from None
     except ValidationError as error:
-        faults = (
-            Fault(".".join(map(str, each["loc"])), each["msg"], fix) for each in error.errors(include_input=False)
-        )
+        faults = (replace(fault, fix=fix) for fault in shape_faults(error, Inventory))
         raise ConfigError(*(fault.within(str(file)) for fault in faults)) from None

@@ -1,6 +1,7 @@
 """What an inventory contradicts of a plan: disks that hints name, cards, and sizes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from base.errors import Fault
 from cluster.inventory.model import GIB, HDD, DiscoveredServer, Disk, Inventory
@@ -49,20 +50,51 @@ No BMC tells what the other hints name: names of devices, HCTL, vendors, parts o
 
 
 def contradictions(intent: Intent, inventory: Inventory) -> Iterator[Fault]:
-    """Yield what servers of a plan want, and the inventory has otherwise."""
-    by_mac = {card.mac: server for server in inventory.servers for card in server.cards if card.mac}
-    for host in intent.servers:
-        server = _server_of(host, inventory)
-        if server is None:
-            continue
-        owner = by_mac.get(host.boot_mac)
-        if owner is not None and owner is not server:
-            what = f"boot MAC {host.boot_mac} is of a card of the server behind {owner.bmc}, not of {server.bmc}"
-            yield Fault(host.name, what, AGAIN)
-        elif owner is None and server.cards and all(card.mac for card in server.cards):
-            yield Fault(host.name, f"boot MAC {host.boot_mac} is of no card that its BMC tells", AGAIN)
+    """Yield what servers of a plan want, and the inventory has otherwise, each with the inventory's date."""
+    for fault in _contradictions(intent, inventory):
+        yield replace(fault, what=f"by the inventory of {inventory.dated:%Y-%m-%d}: {fault.what}")
+
+
+def _contradictions(intent: Intent, inventory: Inventory) -> Iterator[Fault]:
+    owners = {card.mac: server for server in inventory.servers for card in server.cards if card.mac}
+    known = [(host, server) for host in intent.servers if (server := _server_of(host, inventory))]
+    for host, server in known:
+        for what, mac in _macs(host):
+            yield from _of_mac(host, server, f"{what} {mac}", owners.get(mac))
         yield from _of_disks(host, server)
         yield from _of_size(server, host.name, *(LEAST[host.role] if len(intent.servers) > 1 else LEAST_ALONE))
+    yield from _of_pool(intent.ingress_role, known)
+
+
+def _macs(host: Server) -> Iterator[tuple[str, str]]:
+    """Yield the MACs by which a host wants cards of its own: what each is for, and the MAC."""
+    yield "boot MAC", host.boot_mac
+    for interface in host.network.up:
+        if interface.by_mac and interface.mac and interface.mac != host.boot_mac:
+            yield f"networkConfig.{interface.path}.mac-address", interface.mac
+
+
+def _of_mac(host: Server, server: DiscoveredServer, what: str, owner: DiscoveredServer | None) -> Iterator[Fault]:
+    if owner is not None and owner is not server:
+        what = f"{what} is of a card of the server behind {owner.bmc}, not of {server.bmc}"
+        yield Fault(host.name, what, AGAIN)
+    elif owner is None and server.cards and all(card.mac for card in server.cards):
+        yield Fault(host.name, f"{what} is of no card that its BMC tells", AGAIN)
+
+
+def _of_pool(role: Role, known: Sequence[tuple[Server, DiscoveredServer]]) -> Iterator[Fault]:
+    """Yield the CPUs of the servers for virtual machines, if they differ.
+
+    Source: openshift-docs, virt/install/preparing-cluster-for-virt: all nodes of a pool have one type of CPU.
+    """
+    names = dict[str, list[str]]()
+    for host, server in known:
+        if host.role is role and server.cpu.model:
+            names.setdefault(server.cpu.model, []).append(host.name)
+    if len(names) > 1:
+        kinds = "; ".join(f"{model} in {', '.join(hosts)}" for model, hosts in names.items())
+        what = f"CPUs differ: {kinds}: between them, OpenShift Virtualization may move no virtual machine live"
+        yield Fault(role, what, "if it is to, take servers with one type of CPU")
 
 
 def _server_of(host: Server, inventory: Inventory) -> DiscoveredServer | None:

@@ -39,8 +39,10 @@ def assign_addresses(intent: Intent, options: MachineOptions, file: str) -> tupl
         The intent, and the faults of the options.
     """
     ids = _router_ids(intent, options)
+    own = intent.balancer is not Balancer.SITE
+    claimed = [router_id for vip, router_id in ids.items() if own or vip == "provisioning"]
     faults = [fault.within(CONFIG) for fault in _contradictions(intent, options)]
-    if shared := [router_id for router_id, count in Counter(ids.values()).items() if count > 1]:
+    if shared := [router_id for router_id, count in Counter(claimed).items() if count > 1]:
         what = f"{_listed(shared)} is the router id of several VIPs"
         faults.append(Fault(f"{CONFIG}: vrids", what, "give each VIP another id"))
     claims = list(_claims(intent, options, file))

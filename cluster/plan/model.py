@@ -202,7 +202,8 @@ class Intent(Planned):
     platform: ClusterPlatform
     """The platform of the cluster that is installed."""
     balancer: Balancer
-    """If it is the site's, the VIPs are its addresses; no machine claims them, and their VRRP identity is unused."""
+    """If it is the site's, `api` and `ingress` are its addresses: no machine claims them, and their VRRP identity is
+    unused."""
     api: ApiVip
     ingress: IngressVip
     provisioning: Provisioning
@@ -321,14 +322,14 @@ class Intent(Planned):
 
     def lists_peers(self, role: Role) -> bool:
         """Return whether a role's servers list all others in their own keepalived.conf, for good."""
-        own = self.balancer is Balancer.CLUSTER
+        own = self.balancer is not Balancer.OPERATOR
         return own and any(vip.transport == "unicast" for vip in self.vips_of(role))
 
     def vips_of(self, role: Role) -> tuple[Vip, ...]:
         """Return the VIPs that a role's servers claim."""
+        of_boots = (self.provisioning_vip,) if role is Role.CONTROL_PLANE and self.provisioning_vip else ()
         if self.balancer is Balancer.SITE:
-            return ()
-        of_boots = (self.provisioning_vip,) if self.provisioning_vip else ()
+            return of_boots
         vips = (self.api, *of_boots) if role is Role.CONTROL_PLANE else ()
         return (*vips, self.ingress) if role is self.ingress_role else vips
 

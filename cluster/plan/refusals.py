@@ -10,8 +10,7 @@ from urllib.parse import urlsplit
 from base.errors import Fault
 from base.shapes import below
 from cluster.install_config import InstallConfig, Reading
-from cluster.install_config.platform import BARE, DISABLED, MANAGED, UNMANAGED, Bmc, Host
-from cluster.install_config.rules.vips import user_managed
+from cluster.install_config.platform import BARE, DISABLED, MANAGED, Bmc, Host
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Images, MachineOptions, MediaOption, Options
 from cluster.plan.address_table.conflicts import conflicts_within
@@ -153,9 +152,6 @@ def _provisioning(config: InstallConfig) -> Iterator[Fault]:
         yield Fault(f"{BARE}.provisioningNetworkCIDR", what, fix)
     if bare.provisioning_network != MANAGED:
         return
-    if user_managed(config):
-        what = f"{MANAGED} with UserManaged: not supported yet, no machine would hold clusterProvisioningIP"
-        yield Fault(f"{BARE}.provisioningNetwork", what, f"write {UNMANAGED} or {DISABLED}")
     ends, hosts = dhcp_range(bare), len(bare.hosts or ())
     if ends and (room := int(ends[1]) - int(ends[0]) + 1) < hosts:
         what = f"{bare.provisioning_dhcp_range} has {room} addresses for {hosts} hosts"

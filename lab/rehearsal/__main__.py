@@ -151,18 +151,27 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     rehearsal.gate_refuses()
     rehearsal.production()
     rehearsal.nothing_changes()
+    if rehearsal.objects:
+        rehearsal.objects.are_repaired()
     rehearsal.secrets()
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()
         rehearsal.mistaken_destroy_is_refused()
         rehearsal.destroy()
+    if rehearsal.objects:
+        rehearsal.objects.touched_no_server()
 
 
 def _run_faults(rehearsal: Rehearsal, *, keep: bool) -> None:
-    Faults(rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report).run()
+    parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report, rehearsal.okd)
+    Faults(*parts).run()
+    if rehearsal.objects:
+        rehearsal.objects.are_linked()
     if not keep:
         rehearsal.stack.run("destroy", "--yes", "--skip-preview")
+    if rehearsal.objects:
+        rehearsal.objects.touched_no_server()
 
 
 def _plan(stack: Stack) -> ClusterPlan:

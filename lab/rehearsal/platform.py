@@ -21,7 +21,7 @@ NONE = "none"
 
 @dataclass(frozen=True)
 class PlatformProofs:
-    """Proofs of one cluster; on platform none, only that no machine asks a BMC."""
+    """Proofs of one cluster; on platform none, only that no other machine reaches a BMC."""
 
     provisioner: Provisioner
     report: Report
@@ -42,7 +42,7 @@ class PlatformProofs:
         self.report.prove("static pods of the payload", wanted=pods, seen=shown, machine=name)
 
     def has_no_second_owner(self) -> None:
-        """Prove that no unit of the payload ran, that nodes run only the operator's services, and who asked BMCs."""
+        """Prove that no unit of the payload ran, that nodes run the operator's services, and who reached BMCs."""
         if self.site.is_baremetal:
             name = self.site.plan.bootstrap.name
             ran = ", ".join(_OWNS.findall(self._console(name))) or NONE
@@ -50,8 +50,8 @@ class PlatformProofs:
             wanted = {server.name: NONE for server in self.site.plan.servers}
             seen = settle(lambda: {name: self._services(name) for name in wanted}, wanted.__eq__, DEADLINE_S)
             self.report.prove_each("services of this program on nodes", wanted=wanted, seen=seen)
-        asked = site.foreign_bmc_requests(self.site)
-        self.report.prove("requests to BMCs from other machines than the provisioner", wanted=0, seen=asked)
+        sent = ", ".join(f"{count} of {sender}" for sender, count in sorted(site.foreign_bmc_packets().items()))
+        self.report.prove("packets to BMCs from other machines than the provisioner", wanted=NONE, seen=sent or NONE)
 
     def _units(self) -> dict[str, str]:
         return dict(_UNIT.findall(self._console(self.site.plan.bootstrap.name)))

@@ -19,6 +19,8 @@ from lab.nics import machine_mac
 from lab.rehearsal.client import Client
 from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.kube import Kube, Operator
+from lab.rehearsal.okd import Okd
+from lab.rehearsal.okd_api import OkdApi
 from lab.rehearsal.report import Report
 from lab.rehearsal.segment import answering_macs, status
 from lab.rehearsal.stack import OnLine
@@ -52,6 +54,10 @@ class Proofs:
     def store(self) -> Store:
         """Return the store that a writer reaches through the VIP."""
         return Kube(self._client(self.operator.tls)) if self.operator else self.etcd()
+
+    def okd(self, operator: Operator) -> Okd:
+        """Return OKD's operators, which act through the VIP."""
+        return Okd(self.plan, OkdApi(self._client(operator.tls)), self.etcd())
 
     def vip_left_the_bootstrap(self) -> None:
         """Prove that the API VIP leaves the bootstrap by itself, and the bootstrap leaves etcd."""

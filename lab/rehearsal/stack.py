@@ -148,6 +148,18 @@ class Stack:
         }
 
 
+def tally(changes: dict[str, str]) -> str:
+    """Count the changes by operation and kind: `create VipHeld, delete 3 RenderedAsset, …`, sorted."""
+    kinds: dict[tuple[str, str], int] = {}
+    for name, operation in changes.items():
+        key = (operation, name.partition("::")[0])
+        kinds[key] = kinds.get(key, 0) + 1
+    return ", ".join(
+        f"{operation} {kind}" if count == 1 else f"{operation} {count} {kind}"
+        for (operation, kind), count in sorted(kinds.items())
+    )
+
+
 def _leaves(values: Mapping[str, object], path: str = "") -> Iterator[tuple[str, object]]:
     for key, value in values.items():
         if isinstance(value, dict):

@@ -19,13 +19,15 @@ from lab.paths import DNS
 from lab.rehearsal.balancer import BalancerProofs
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.network_boot import NetworkBootProofs
+from lab.rehearsal.objects import ObjectProofs
+from lab.rehearsal.okd import Okd
 from lab.rehearsal.platform import PlatformProofs
 from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import Report, say
-from lab.rehearsal.stack import OnLine, Stack
+from lab.rehearsal.stack import OnLine, Stack, tally
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from payload.reading import payload_ca
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
@@ -88,6 +90,18 @@ class Rehearsal:
         """Writes through the VIP from the end of phase bootstrap on; with a real Kubernetes, from its start on."""
         return Writer(self.proofs.store())
 
+    @cached_property
+    def okd(self) -> Okd | None:
+        """The operators of an OKD of platform baremetal. None: nothing asks them."""
+        return self.proofs.okd(self.operator) if self.operator and self.wanted.is_baremetal else None
+
+    @property
+    def objects(self) -> ObjectProofs | None:
+        """Proofs of the objects of servers. None: the stack has none."""
+        if self.okd is None or self.plan.options.wait != "install":
+            return None
+        return ObjectProofs(self.okd, self.stack, self.plan, self.report)
+
     def preflight_refuses(self) -> None:
         """Prove that the preflight refuses each fault of a provisioner."""
         with self.report.step("the preflight refuses each fault"):
@@ -143,6 +157,8 @@ class Rehearsal:
             self.platform.masks_the_payload()
             if not self.operator:
                 self.writer.start()
+            if self.okd:
+                self.okd.start()
 
     def preview(self) -> None:
         """Prove that the preview shows what production will change."""
@@ -154,7 +170,7 @@ class Rehearsal:
         for name, operation in sorted(changes.items(), key=lambda item: item[1]):
             say(f"    {operation:7} {name}")
         if expected := EXPECTED_PREVIEW.get(self.stack.name):
-            self.report.prove("preview shows", wanted=expected, seen=_tally(changes))
+            self.report.prove("preview shows", wanted=expected, seen=tally(changes))
         self.report.measure("preview beside running VMs, s", goal="under 3", seen=f"{seconds:.1f}")
 
     def gate_refuses(self) -> None:
@@ -204,6 +220,8 @@ class Rehearsal:
                 self._stayed_ready(self.operator)
             self._no_trace()
             self.platform.has_no_second_owner()
+            if self.objects:
+                self.objects.are_linked()
             self.report.servers = self.stack.installation_steps()
         self.report.measure(
             "memory of the VMs of production, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
@@ -372,15 +390,3 @@ class Rehearsal:
         listed = self.provisioner.domains() | self.provisioner.volumes()
         traces = {trace for trace in listed if trace.startswith(name)}
         self.report.prove("traces of the bootstrap VM in libvirt", wanted="none", seen=", ".join(traces) or "none")
-
-
-def _tally(changes: dict[str, str]) -> str:
-    """Count the changes by operation and kind: `create VipHeld, delete 3 RenderedAsset, …`, sorted."""
-    kinds: dict[tuple[str, str], int] = {}
-    for name, operation in changes.items():
-        key = (operation, name.partition("::")[0])
-        kinds[key] = kinds.get(key, 0) + 1
-    return ", ".join(
-        f"{operation} {kind}" if count == 1 else f"{operation} {count} {kind}"
-        for (operation, kind), count in sorted(kinds.items())
-    )

@@ -30,7 +30,7 @@ from lab.paths import (
     STACK_UP,
 )
 from lab.shell import LabError, run
-from lab.site import balancer, bmc, chronyd, libvirtd, network, provisioning
+from lab.site import balancer, bmc, bmc_traffic, chronyd, libvirtd, network, provisioning
 from lab.site.console import console_tail
 
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "console_tail",
     "down",
     "exec_command",
-    "foreign_bmc_requests",
+    "foreign_bmc_packets",
     "refuse_another",
     "reserved",
     "stack_up",
@@ -123,6 +123,7 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
         STACK_UP.write_text(stack)
         _offer_iso(images)
         network.ensure_network(site)
+        bmc_traffic.ensure_counted(site)
         network.ensure_dnsmasq(site)
         provisioning.ensure_provisioning(site)
         chronyd.ensure_chronyd(images.chronyd)
@@ -200,9 +201,9 @@ def bmc_writes() -> int:
     return bmc.writes().total()
 
 
-def foreign_bmc_requests(site: Site) -> int:
-    """Return the number of requests to a BMC that are not the provisioner's, since the lab came up."""
-    return bmc.foreign_requests(site).total()
+def foreign_bmc_packets() -> dict[str, int]:
+    """Return the number of packets to a BMC since the lab came up, by the address of each machine that sent some."""
+    return bmc_traffic.foreign_packets()
 
 
 def bmc_ca() -> str:

@@ -28,7 +28,6 @@ CA = BMC / "ca.crt"
 
 _DEADLINE_S = 30.0  # 0.5 s on two idle cores (2026-11)
 _BCRYPT_COST = 5  # low, since each request pays it: sushy-tools 2.2.0 has no sessions
-_ASKED = re.compile(r" from (\S+)$")
 _ESCAPE = re.compile(r"\x1b\[[0-9;]*m")  # werkzeug colours what it logs
 _REQUEST = re.compile(r'"(?P<method>[A-Z]+) (?P<path>/\S*) HTTP/')
 _SYSTEM = re.compile(r"/redfish/v1/(?:Systems|Managers|Chassis)/([^/?]+)")
@@ -103,26 +102,6 @@ def count_writes(lines: Iterable[str]) -> Counter[str]:
             system = _SYSTEM.match(request["path"])
             counts[system[1] if system else ""] += 1
     return counts
-
-
-def foreign_requests(site: Site) -> Counter[str]:
-    """Count the requests to a BMC since `up` that are not the provisioner's, by the address of who asked."""
-    with front.log.open(errors="replace") as log:
-        return count_foreign_requests(log, site)
-
-
-def count_foreign_requests(lines: Iterable[str], site: Site) -> Counter[str]:
-    """Count the requests in the log of the BMCs that are not from an address of the provisioner."""
-    asked = Counter(match[1] for line in lines if (match := _ASKED.search(line.rstrip())))
-    own = _own_addresses(site)
-    return Counter({address: times for address, times in asked.items() if address not in own})
-
-
-def _own_addresses(site: Site) -> frozenset[str]:
-    """Return the provisioner's addresses: it has those of the BMCs, and asks each from that address."""
-    interfaces = (*site.provisioners, *site.on_provisioning)
-    own = [*(interface.ip for interface in interfaces), *site.services, *(bmc.address for bmc in site.bmcs.values())]
-    return frozenset(("127.0.0.1", "::1", site.twin.options["media"]["address"], *map(str, own)))
 
 
 def listeners(site: Site) -> list[Listener]:

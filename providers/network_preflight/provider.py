@@ -21,7 +21,7 @@ class NetworkPreflightProvider(Provider[NetworkPreflightSpec, NetworkPreflightOu
         if old and new.phase is Phase.PRODUCTION:
             for before, now in new.claims_since(old):
                 yield from fixed(f"platform.baremetal.{now.field}", _listed(before), _listed(now), NODES)
-                if new.balancer is not Balancer.SITE:
+                if new.balancer is not Balancer.SITE or now is new.provisioning_vip:
                     yield from _vrrp_faults(before, now)
 
     def _create(self, spec: NetworkPreflightSpec) -> tuple[str, NetworkPreflightOuts]:

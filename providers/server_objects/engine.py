@@ -61,8 +61,6 @@ class ServerObjectsEngine:
         if late := wait.until(lambda: self._step(gone), with_time_left(self.report, "linking the servers")):
             fix = "see `oc get baremetalhosts,machines -n openshift-machine-api`, then run `pulumi up` again"
             raise IncompleteError(f"{late}, after {deadline_s:g} s", where="objects of the servers", fix=fix)
-        for line in self._kept(self._found()):
-            self.warn(line)
 
     def drift(self) -> list[str]:
         """Return a line for each object that is not as wanted.
@@ -71,8 +69,7 @@ class ServerObjectsEngine:
             OSError: The API does not answer.
         """
         found = self._found()
-        for line in self._kept(found):
-            self.warn(line)
+        self._warn_of_kept(found)
         return [f"{name}: {what}" for name in self.spec.in_order for what in self._wrong(name, found)]
 
     def _step(self, gone: Collection[str]) -> str | None:
@@ -81,9 +78,13 @@ class ServerObjectsEngine:
             found = self._found()
             if faults := [*refusals(self.spec.in_order, gone, found)]:
                 raise ConfigError(*faults)
-            return self._write(found, gone) or self._missing(self._found(), gone)
+            # Those read before the writes: whatever was written is missing among them, so it is read once more.
+            if late := self._write(found, gone) or self._missing(found, gone):
+                return late
+            self._warn_of_kept(found)
         except OSError as error:
             return f"{self.spec.api_vip}: {type(error).__name__}: {error}"
+        return None
 
     def _found(self) -> Found:
         found: Found = {}
@@ -101,9 +102,10 @@ class ServerObjectsEngine:
         problem = unlinked(name, found[name])
         return [*differences(self.spec.objects[name], found[name]), *([problem] if problem else [])]
 
-    def _kept(self, found: Found) -> list[str]:
-        there = [name for name in self.spec.in_order if name in found]
-        return [f"{name}: {what}" for name in there for what in kept(self.spec.objects[name], found[name])]
+    def _warn_of_kept(self, found: Found) -> None:
+        for name in (own for own in self.spec.in_order if own in found):
+            for what in kept(self.spec.objects[name], found[name]):
+                self.warn(f"{name}: {what}")
 
     def _write(self, found: Found, gone: Collection[str]) -> str | None:
         """Make and repair objects in their order, then delete; return why nothing may be written yet."""

@@ -6,6 +6,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from assets.file import Files
 from assets.render import render_bootstrap, render_role, render_server
@@ -114,9 +115,9 @@ class Cluster:
 
 
 @contextmanager
-def cluster_of(name: str, folder: Path, certificate: str, *, answer_ms: int = 0) -> Iterator[Cluster]:
-    """Make the machines of a cluster of `testing.clusters`."""
-    plan = clusters.plan(name)
+def cluster_of(name: str, folder: Path, certificate: str, *, answer_ms: int = 0, **options: Any) -> Iterator[Cluster]:
+    """Make the machines of a cluster of `testing.clusters`, with further options."""
+    plan = clusters.plan(name, **options)
     shared = render_role(plan, Role.CONTROL_PLANE)
 
     def files_of(server: Server) -> Files:

@@ -3,6 +3,7 @@
 `make kubernetes` builds what it needs, and runs it. `make test` does not.
 """
 
+import http.client
 from pathlib import Path
 
 import pytest
@@ -10,12 +11,19 @@ import pytest
 from lab.binaries import ensure_binary
 from lab.inventory import load_site
 from lab.payload import Payload, make_kubernetes_payload, write_payload
+from lab.rehearsal import okd
 from lab.rehearsal.client import Client
 from lab.rehearsal.kube import Kube, Operator
+from lab.rehearsal.okd_api import VERSIONS
+from lab.rehearsal.proofs import Proofs
+from lab.rehearsal.report import Report
 from lab.rehearsal.writer import EVERY_S, Writer
 from payload.kubeconfig import api_ca, read_kubeconfig
 from payload.reading import payload_ca
+from providers.server_objects.engine import ServerObjectsEngine
+from providers.server_objects.model import ServerObjectsSpec
 from providers.vip_handoff.okd import Okd
+from testing.fakes.clock import FakeClock
 from testing.namespaces import in_own_network, needs_root
 from testing.scene.cluster import DOMAIN, Cluster, cluster_of
 from testing.scene.fault import ASKED, NODES, Measured
@@ -26,6 +34,7 @@ from wires.api.api import Api
 from wires.api.kubernetes import KubeApi
 
 pytestmark = [needs_root, pytest.mark.kubernetes]
+WITHOUT_NODE = ("okd-worker-0", "okd-worker-1")
 
 
 def boot(machine: Machine, config: str, vip: str) -> None:
@@ -59,6 +68,33 @@ def left_alone(cluster: Cluster, payload: Payload) -> float:
     return cluster.until_held_by(*NODES)
 
 
+def linked(operators: okd.Okd, cluster: Cluster, api: KubeApi) -> str:
+    """Have OKD's operators and this program make the objects of all nodes; return what the version lacks then."""
+    until("OKD's own objects are there", lambda: stepped(operators))
+    spec = ServerObjectsSpec.of(cluster.plan, "prod")
+    own = {name: made for name, made in spec.objects.items() if name.partition("/")[2] not in WITHOUT_NODE}
+
+    class OperatorsClock(FakeClock):
+        def sleep(self, seconds: float) -> None:
+            stepped(operators)
+            super().sleep(seconds)
+
+    engine = ServerObjectsEngine(api, spec.changed(objects=own), OperatorsClock(0), lambda _: None, pytest.fail)
+    engine.ensure((), deadline_s=60)
+    assert (operators.metal3.touched, operators.metal3.kept_out) == ([], [])
+    until("metal3's operator is done", lambda: stepped(operators))
+    version = operators.api.client.call("GET", f"{VERSIONS}/version")
+    return str(version["status"]["conditions"][0]["message"])
+
+
+def stepped(operators: okd.Okd) -> bool:
+    try:
+        operators.step()
+    except http.client.HTTPException:
+        return False
+    return True
+
+
 def test_the_vip_leaves_by_itself_and_the_handoff_awaits_okds_signal(tmp_path: Path, measured: Measured) -> None:
     payload = make_kubernetes_payload(load_site())
     write_payload(payload, tmp_path / "payload")
@@ -85,6 +121,12 @@ def test_the_vip_leaves_by_itself_and_the_handoff_awaits_okds_signal(tmp_path: P
             assert (writer.lost(), writer.problems) == ([], [])
             writes = f"{len(writer.acknowledged)} writes, {writer.retries} retries"
             measured(f"Kubernetes: API after {serves:.1f} s, VIP left after {left:.1f} s, {writes}, {outs.seconds}")
+            proofs = Proofs(cluster.plan, payload_ca(payload.master.encode()), Report("kubernetes"), operator)
+            operators = proofs.okd(operator)
+            lacks = linked(operators, cluster, KubeApi.by(kubeconfig, f"api.{DOMAIN}"))
+            assert lacks.endswith("3 of 4 done, waiting on ingress"), "there is no compute here"
+            operators.api.client.close()
+            operators.etcd.client.close()
             for store in (kube, written):
                 store.client.close()
 

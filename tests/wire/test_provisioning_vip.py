@@ -6,6 +6,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 from assets.render import render_role, render_server
 from assets.services import PROXY
 from boot_media.iso import Iso
@@ -76,9 +78,9 @@ class Site:
 
 
 @contextmanager
-def site(folder: Path, media: MediaServer) -> Iterator[Site]:
+def site(folder: Path, media: MediaServer, cluster: str = "managed") -> Iterator[Site]:
     """Make the machines; no program runs on the nodes yet."""
-    plan = clusters.intent("managed")
+    plan = clusters.intent(cluster)
     assert plan.provisioning.cidr
     networks, shared = [plan.provisioning.cidr], render_role(plan, Role.CONTROL_PLANE)
     nodes = dict[str, Machine]()
@@ -119,9 +121,10 @@ def test_a_disconnected_holder_loses_the_vip_and_takes_it_back_later(tmp_path: P
     in_own_network(scenario)
 
 
-def test_a_node_whose_proxy_is_dead_does_not_claim_the_vip(tmp_path: Path) -> None:
+@pytest.mark.parametrize("cluster", ["managed", "balancer-managed"])
+def test_a_node_whose_proxy_is_dead_does_not_claim_the_vip(cluster: str, tmp_path: Path) -> None:
     def scenario() -> None:
-        with MediaServer("172.22.0.1", 8080) as media, site(tmp_path, media) as here:
+        with MediaServer("172.22.0.1", 8080) as media, site(tmp_path, media, cluster) as here:
             for name in here.nodes:
                 here.start_keepalived(name)
             here.start_proxy(SECOND)

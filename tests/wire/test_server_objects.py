@@ -6,7 +6,6 @@
 import copy
 import http.client
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -17,12 +16,14 @@ from lab.inventory import load_site
 from lab.payload import make_kubernetes_payload, write_payload
 from lab.rehearsal.client import Client
 from lab.rehearsal.kube import Operator
+from lab.rehearsal.okd import infrastructure
+from lab.rehearsal.okd_api import PATHS, OkdApi
 from payload.kubeconfig import api_ca, read_kubeconfig
 from providers.server_objects.engine import ServerObjectsEngine
 from providers.server_objects.model import ServerObjectsSpec
 from testing import clusters
 from testing.fakes.clock import FakeClock
-from testing.fakes.metal3 import HOSTS, MACHINES, PROVISIONINGS, Metal3, Object
+from testing.fakes.metal3 import HOSTS, Metal3
 from testing.fakes.object_store import ControllersClock
 from testing.namespaces import in_own_network, needs_root
 from testing.scene.cluster import DOMAIN, cluster_of
@@ -32,138 +33,32 @@ from wires.api.api import Api
 from wires.api.kubernetes import KubeApi
 
 pytestmark = [needs_root, pytest.mark.kubernetes]
-NAMESPACE, METAL3, MACHINE = "openshift-machine-api", "metal3.io/v1alpha1", "machine.openshift.io/v1beta1"
-PATHS = {
-    HOSTS: f"/apis/{METAL3}/namespaces/{NAMESPACE}/{HOSTS}",
-    MACHINES: f"/apis/{MACHINE}/namespaces/{NAMESPACE}/{MACHINES}",
-    PROVISIONINGS: f"/apis/{METAL3}/{PROVISIONINGS}",
-}
-INFRASTRUCTURES = "/apis/config.openshift.io/v1/infrastructures"
-KINDS = {
-    HOSTS: ("BareMetalHost", METAL3, "Namespaced"),
-    MACHINES: ("Machine", MACHINE, "Namespaced"),
-    PROVISIONINGS: ("Provisioning", METAL3, "Cluster"),
-    "infrastructures": ("Infrastructure", "config.openshift.io/v1", "Cluster"),
-}
-ADMISSION = "/apis/admissionregistration.k8s.io/v1"
-ANNOTATIONS = "object.metadata.?annotations.orValue({})"
-RULES = {
-    # baremetal-operator 02aa5059e, baremetalhost_validation.go; 19e11f5bb of OKD 4.20 and later
-    "when hardware details are provided, the inspection must be disabled": (
-        f"!('inspect.metal3.io/hardwaredetails' in {ANNOTATIONS}) || "
-        f"{ANNOTATIONS}[?'inspect.metal3.io'].orValue('') == 'disabled'"
-    ),
-    "externallyProvisioned can not be changed": (
-        "request.operation == 'CREATE' || object.spec.?externallyProvisioned.orValue(false) == "
-        "oldObject.spec.?externallyProvisioned.orValue(false)"
-    ),
-    "bootMACAddress can not be changed once it is set": (
-        "request.operation == 'CREATE' || object.spec.?bootMACAddress.orValue('') == "
-        "oldObject.spec.?bootMACAddress.orValue('')"
-    ),
-}
 PLAN = clusters.plan("baremetal")
 MASTERS = [server.name for server in PLAN.of(Role.CONTROL_PLANE)]
 
 
-@dataclass
-class RealStore:
-    """A `Store` of `Metal3` in a real API."""
-
-    client: Client
-
-    def list(self, kind: str) -> list[Object]:
-        """See `Store`."""
-        return list(self.client.call("GET", PATHS[kind])["items"])
-
-    def put(self, kind: str, changed: Object) -> None:
-        """See `Store`. Object and status are two resources of the API, and only the first PUT may have a change."""
-        path = f"{PATHS[kind]}/{changed['metadata']['name']}"
-        written = self.client.call("PUT", path, changed)
-        self.client.call("PUT", f"{path}/status", {**written, "status": changed.get("status", {})})
-
-    def remove(self, kind: str, name: str) -> None:
-        """See `Store`: what is deleted goes with its last finalizer."""
-        path = f"{PATHS[kind]}/{name}"
-        found = self.client.call("GET", path)
-        self.client.call("PUT", path, {**found, "metadata": {**found["metadata"], "finalizers": []}})
-
-    def versions(self) -> dict[str, str]:
-        """Return the version of each object."""
-        return {
-            f"{kind}/{each['metadata']['name']}": each["metadata"]["resourceVersion"]
-            for kind in PATHS
-            for each in self.list(kind)
-        }
-
-    def prepare(self) -> None:
-        """Make what OKD has: the kinds, the web hook's rules, the cluster's name and etcd's members."""
-        for plural, (kind, api, scope) in KINDS.items():
-            self.client.call(
-                "POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", _crd(plural, kind, api, scope)
-            )
-        self.client.call("POST", f"{ADMISSION}/validatingadmissionpolicies", _policy())
-        binding = {"policyName": "baremetalhosts.metal3.io", "validationActions": ["Deny"]}
-        bound = {"metadata": {"name": "baremetalhosts.metal3.io"}, "spec": binding}
-        self.client.call("POST", f"{ADMISSION}/validatingadmissionpolicybindings", bound)
-        for name in (NAMESPACE, "openshift-etcd"):
-            self.client.call("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
-        for path in (*PATHS.values(), INFRASTRUCTURES):
-            until(f"{path} is served", partial(self._is_served, path))
-        own = self.client.call("POST", INFRASTRUCTURES, _infrastructure())
-        named = {**own, "status": {"infrastructureName": "okd-x7k2p"}}
-        self.client.call("PUT", f"{INFRASTRUCTURES}/cluster/status", named)
-
-    def set_members(self, method: str, *names: str) -> None:
-        """Write etcd's members, by POST or PUT."""
-        addresses = {server.name: str(server.address) for server in PLAN.servers}
-        content = {"metadata": {"name": "etcd-endpoints"}, "data": {f"id-{name}": addresses[name] for name in names}}
-        path = "/api/v1/namespaces/openshift-etcd/configmaps"
-        self.client.call(method, path if method == "POST" else f"{path}/etcd-endpoints", content)
-
-    def refuses_details(self) -> bool:
-        """Return whether the rules are in force."""
-        annotations = {"inspect.metal3.io/hardwaredetails": "{}"}
-        host = {"apiVersion": METAL3, "kind": "BareMetalHost", "spec": {"online": True}}
-        try:
-            path = f"{PATHS[HOSTS]}?dryRun=All"
-            self.client.call("POST", path, {**host, "metadata": {"name": "probe", "annotations": annotations}})
-        except http.client.HTTPException:
-            return True
-        return False
-
-    def _is_served(self, path: str) -> bool:
-        try:
-            self.client.call("GET", path)
-        except http.client.HTTPException:
-            return False
-        return True
-
-
-def _infrastructure() -> Object:
-    return {"apiVersion": "config.openshift.io/v1", "kind": "Infrastructure", "metadata": {"name": "cluster"}}
-
-
-def _crd(plural: str, kind: str, api: str, scope: str) -> Object:
-    group, _, version = api.partition("/")
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
-    served = {"name": version, "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}
-    names = {"kind": kind, "plural": plural, "singular": kind.lower()}
-    spec = {"group": group, "scope": scope, "names": names, "versions": [served]}
-    annotations = {"api-approved.kubernetes.io": "https://github.com/kubernetes/enhancements/pull/1111"}
-    return {"metadata": {"name": f"{plural}.{group}", "annotations": annotations}, "spec": spec}
-
-
-def _policy() -> Object:
-    rule = {
-        "apiGroups": ["metal3.io"],
-        "apiVersions": ["*"],
-        "operations": ["CREATE", "UPDATE"],
-        "resources": ["baremetalhosts"],
+def versions(api: OkdApi) -> dict[str, str]:
+    """Return the version of each object of a server."""
+    found = {kind: api.list(kind) for kind in PATHS}
+    return {
+        f"{kind}/{own['metadata']['name']}": own["metadata"]["resourceVersion"]
+        for kind, listed in found.items()
+        for own in listed
     }
-    validations = [{"expression": own, "message": text, "reason": "Forbidden"} for text, own in RULES.items()]
-    spec = {"failurePolicy": "Fail", "matchConstraints": {"resourceRules": [rule]}, "validations": validations}
-    return {"metadata": {"name": "baremetalhosts.metal3.io"}, "spec": spec}
+
+
+def set_members(api: OkdApi, *names: str) -> None:
+    """Have these servers, and no others, be members of etcd."""
+    api.set_members({server.name: str(server.address) for server in PLAN.servers if server.name in names})
+
+
+def is_prepared(api: OkdApi) -> bool:
+    """Make what OKD has, and return whether the API serves all of it."""
+    try:
+        api.prepare(infrastructure(PLAN))
+    except http.client.HTTPException:
+        return False
+    return api.refuses_details()
 
 
 @dataclass
@@ -182,19 +77,19 @@ class Rig:
         return ServerObjectsEngine(self.api, own, clock, lambda _: None, pytest.fail)
 
 
-def check(rig: Rig, store: RealStore) -> None:
+def check(rig: Rig, store: OkdApi) -> None:
     """Go through the life of the objects."""
-    store.set_members("POST", *MASTERS[:2])
+    set_members(store, *MASTERS[:2])
     with pytest.raises(Exception, match="not in etcd yet: okd-master-2, after 20 s"):
         rig.engine().ensure((), deadline_s=20)
-    assert store.versions() == {}
-    store.set_members("PUT", *MASTERS)
+    assert versions(store) == {}
+    set_members(store, *MASTERS)
     rig.engine().ensure((), deadline_s=60)
     assert (rig.metal3.touched, rig.metal3.kept_out) == ([], [])
-    written = store.versions()
+    written = versions(store)
     assert len(written) == len(rig.spec.objects) == 11
     rig.engine().ensure((), deadline_s=60)
-    assert (store.versions(), rig.engine().drift()) == (written, [])
+    assert (versions(store), rig.engine().drift()) == (written, [])
 
     (host,) = (each for each in store.list(HOSTS) if each["metadata"]["name"] == "okd-worker-0")
     assert "inspect.metal3.io/hardwaredetails" not in host["metadata"]["annotations"]
@@ -216,7 +111,7 @@ def check(rig: Rig, store: RealStore) -> None:
     gone = ("Machine/okd-worker-1", "BareMetalHost/okd-worker-1")
     fewer = {name: own for name, own in rig.spec.objects.items() if name not in gone}
     rig.engine(rig.spec.changed(objects=fewer)).ensure(gone, deadline_s=60)
-    assert len(store.versions()) == len(fewer)
+    assert len(versions(store)) == len(fewer)
     assert "okd-worker-1" not in rig.metal3.nodes
     assert (rig.metal3.touched, rig.metal3.kept_out) == ([], [])
 
@@ -235,9 +130,8 @@ def test_the_objects_are_linked_on_a_real_api_and_no_server_is_touched(tmp_path:
             cluster.bootstrap_keepalived = cluster.bootstrap.start_keepalived(cluster.vips)
             api = Api(DOMAIN, api_ca(payload.master.encode(), kubeconfig))
             until("the bootstrap's API through the VIP", lambda: api.is_ready(vip))
-            store = RealStore(Client(vip, f"api.{DOMAIN}", operator.tls))
-            store.prepare()
-            until("the rules are in force", store.refuses_details)
+            store = OkdApi(Client(vip, f"api.{DOMAIN}", operator.tls))
+            until("all kinds are served, and the rules in force", lambda: is_prepared(store))
             nodes = {server.name: str(server.address) for server in PLAN.servers}
             metal3 = Metal3(store, nodes, frozenset(MASTERS), {*MASTERS})
             spec = ServerObjectsSpec.of(PLAN, "prod")

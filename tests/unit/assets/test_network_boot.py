@@ -102,6 +102,25 @@ def test_the_provisioning_vip_is_claimed_at_the_addresses_there() -> None:
     assert "PROVISIONING" not in text
 
 
+def test_behind_a_balancer_of_the_site_nodes_claim_that_vip_alone() -> None:
+    """The API's haproxy and its redirect would answer what the balancer is to answer."""
+    intent = clusters.intent("balancer-managed")
+    rendered = render(intent)
+    for server in intent.control_plane:
+        files = {file.name: file.text for file in rendered.of(server)}
+        assert list(parse(files["keepalived.conf"])) == ["okd_PROVISIONING_0"]
+        assert files["okd-check.sh"]
+        assert "okd-keepalived.sh 60 172.22.0.3\n" in files["okd-keepalived.service"]
+        assert not files.keys() & {"haproxy.cfg", "haproxy.nft", "okd-haproxy.service", "okd-default-router.sh"}
+        assert [
+            name for name in ("keepalived", "haproxy-router", "ironic") if name not in files["okd-images.sh"]
+        ] == []
+    for others in (rendered.bootstrap, *map(rendered.of, intent.compute)):
+        assert {file.name for file in others if "keepalived" in file.name} == set()
+    assert intent.lists_peers(Role.CONTROL_PLANE)
+    assert not intent.lists_peers(Role.COMPUTE)
+
+
 @pytest.mark.parametrize(
     ("address", "wanted"), [("172.22.0.1", "172.22.0.1:8080"), ("fd2e::1", "[fd2e::1]:8080")], ids=["ipv4", "ipv6"]
 )

@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from cluster.inventory.model import DiscoveredServer, Inventory
 from review.preview import read_preview
 from review.write_plan import WritePlan
+from testing import plans
 from testing.command_line import run
 from testing.preview_steps import file, preview, step_of
 
@@ -39,6 +42,21 @@ def test_html_is_one_page() -> None:
     assert done.returncode == 0
     assert done.stdout.startswith("<!doctype html>\n")
     assert done.stdout.endswith("</html>\n")
+
+
+def test_the_notices_of_plan_are_in_the_review(tmp_path: Path) -> None:
+    folder = tmp_path / "stacks" / "prod"
+    folder.mkdir(parents=True)
+    config = plans.install_config()
+    (folder / "install-config.yaml").write_text(plans.written(config))
+    host = plans.intent().servers[0]
+    server = DiscoveredServer(bmc=f"{host.bmc.url.base}{host.bmc.url.system_id}", memory_mib=4096)
+    inventory = Inventory(dated=datetime(2026, 11, 27, tzinfo=UTC), servers=(server,))
+    (folder / "inventory.json").write_text(inventory.model_dump_json())
+    done = run("review", "prod", "--preview", "-", stdin=preview(), folder=tmp_path)
+    seen = "by the inventory of 2026-11-27: 4 GB of memory, and a server of its role wants 16"
+    assert f"- Nothing changes.\n- notice: {host.name}: {seen}. Fix: " in done.stdout
+    assert done.stdout.endswith(END)
 
 
 def test_the_write_plan_is_the_file_whose_sha256_is_the_digest(tmp_path: Path) -> None:

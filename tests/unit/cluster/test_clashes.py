@@ -138,6 +138,13 @@ OWN_SERVER = "Fix: write another: a server belongs to one cluster"
             id="vrid-of-a-managed-provisioning-network",
         ),
         pytest.param(
+            named("okd"),
+            both(named("core"), bare(provisioningNetwork="Managed", loadBalancer={"type": "UserManaged"})),
+            "metadata.name: its provisioning VRID 162 is the ingress VRID of a.yaml too. Fix: "
+            "set vrids: {provisioning: 1}, which is free, in its stack's options before its nodes are installed",
+            id="that-vrid-behind-a-balancer-of-the-site",
+        ),
+        pytest.param(
             bare(provisioningNetwork="Managed"),
             bare(provisioningNetwork="Unmanaged", provisioningNetworkCIDR="172.22.0.128/25"),
             f"{BARE}.provisioningNetworkCIDR: 172.22.0.128/25 overlaps the provisioning network 172.22.0.0/24 "

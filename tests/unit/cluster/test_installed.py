@@ -106,6 +106,7 @@ def with_options(cluster: str, **options: object) -> ClusterPlan:
         ("compact", {"vrrp": {"ingress": "unicast"}}, "vrrp.ingress"),
         ("rehearsal", {"vrrp": {"policy": "preempt"}}, ""),
         ("balancer", {"vrrp": {"api": "multicast"}, "vrids": {"api": 77}}, ""),
+        ("balancer-managed", {"vrids": {"api": 77, "provisioning": 78}}, "vrids.provisioning"),
     ],
 )
 def test_nodes_keep_their_vrrp_except_what_only_the_bootstrap_vm_had(

@@ -1,5 +1,4 @@
-from lab.inventory import load_site
-from lab.site.bmc import _front_config, count_foreign_requests, count_writes
+from lab.site.bmc import count_writes
 
 LOG = """\
  * Running on https://172.22.0.1:8443
@@ -14,24 +13,3 @@ LOG = """\
 
 def test_requests_other_than_reads_are_counted_by_system() -> None:
     assert count_writes(LOG.splitlines()) == {"a-1": 2, "b-2": 1, "": 1}
-
-
-BMCS = """\
-[NOTICE]   (7) : haproxy version is 2.6.12-1+deb12u4
-GET /redfish/v1/Systems/1 from 172.22.1.1
-POST /redfish/v1/Systems/1/Actions/ComputerSystem.Reset from 10.70.0.2
-GET /redfish/v1/Systems from 10.70.0.20
-<BADREQ> - from 10.70.0.20
-GET /redfish/v1/Systems from 10.70.0.21
-"""
-
-
-def test_requests_of_others_than_the_provisioner_are_counted_by_address() -> None:
-    counted = count_foreign_requests(BMCS.splitlines(keepends=True), load_site("platform"))
-    assert counted == {"10.70.0.20": 2, "10.70.0.21": 1}
-
-
-def test_the_front_of_the_bmcs_logs_each_request_and_who_sent_it() -> None:
-    config = _front_config(load_site("platform"))
-    assert "log stdout format raw daemon info\n" in config
-    assert 'log-format "%HM %HP from %ci"\n' in config

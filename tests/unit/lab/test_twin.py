@@ -84,6 +84,11 @@ def test_an_option_of_the_real_site_is_not_the_twins(tmp_path: Path, name: str) 
     assert name not in a_stack(tmp_path, **{name: OF_THE_SITE[name]}).options
 
 
+def test_a_twin_of_platform_baremetal_waits_for_okd_as_its_stack_does(tmp_path: Path) -> None:
+    """It alone has operators of OKD."""
+    assert a_stack(tmp_path, wait="install", platform="baremetal").options["wait"] == "install"
+
+
 def test_the_images_and_the_pool_of_the_real_site_are_not_the_twins(tmp_path: Path) -> None:
     bootstrap = {"base_volume": "site.qcow2", "base_sha256": "5" * 64, "pool": "site", "emulated": False}
     release = f"quay.io/okd/release@sha256:{'5' * 64}"

@@ -100,8 +100,8 @@ def test_the_same_again_changes_nothing(desk: Desk) -> None:
         ({"cards": []}, "boot MAC: the BMC tells no MAC address"),
         ({"disks": []}, "root disk: the BMC tells no disk"),
         ({"ways": []}, "no type of bmc.address by which it can be booted"),
-        ({"power": 5}, "servers.0.power"),
-        ({"colour": "red"}, "servers.0.colour"),
+        ({"power": 5}, "servers[0].power"),
+        ({"colour": "red"}, "servers[0].colour"),
     ],
 )
 def test_what_an_entry_lacks_is_one_line_and_nothing_is_written(desk: Desk, change: Any, what: str) -> None:

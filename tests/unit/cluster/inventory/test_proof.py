@@ -13,6 +13,7 @@ from cluster.plan.model import Intent
 from cluster.values.role import Role
 from testing import plans
 
+DATED = datetime(2026, 11, 27, tzinfo=UTC)
 ONE = Disk(name="nvme0", size_bytes=894 * GIB, serial="S5G1", media="SSD", model="MZQL2")
 TWO = ONE.changed(name="nvme1", serial="S5G2")
 
@@ -31,7 +32,7 @@ def found(intent: Intent, **more: Any) -> list[str]:
     url = host.bmc.url
     told: dict[str, Any] = {"cards": (Card(name="n", mac=host.boot_mac),), "disks": (ONE, TWO), **more}
     server = DiscoveredServer(bmc=f"{url.base}{url.system_id}", **told)
-    return [str(it) for it in contradictions(intent, Inventory(dated=datetime.now(UTC), servers=(server,)))]
+    return [str(it) for it in contradictions(intent, Inventory(dated=DATED, servers=(server,)))]
 
 
 def test_two_disks_that_fit_are_named() -> None:
@@ -75,6 +76,31 @@ def test_hints_that_no_disk_has_are_named() -> None:
 def test_a_boot_mac_that_no_card_has_is_named() -> None:
     (line,) = found(planned(serialNumber="S5G1"), cards=(Card(name="n", mac="52:54:00:00:00:99"),))
     assert "is of no card that its BMC tells" in line
+
+
+def test_a_card_of_a_network_config_that_no_server_has_is_named() -> None:
+    entry = {"name": "storage", "type": "ethernet", "identifier": "mac-address", "mac-address": "52:54:00:AA:00:01"}
+    intent = planned(serialNumber="S5G1")
+    first = intent.hosts[0].changed(network_config={"interfaces": [{"name": "eno1"}, entry]})
+    wanted = intent.changed(hosts=(first, *intent.hosts[1:]))
+    (line,) = found(wanted)
+    what = "networkConfig.interfaces[1].mac-address 52:54:00:aa:00:01 is of no card that its BMC tells"
+    assert f"{first.name}: by the inventory of 2026-11-27: {what}" in line
+    cards = tuple(Card(name=mac, mac=mac) for mac in (first.boot_mac, "52:54:00:aa:00:01"))
+    assert found(wanted, cards=cards) == []
+
+
+def test_cpus_that_differ_between_servers_of_virtual_machines_are_named() -> None:
+    intent = plans.intent()
+    models = ["Xeon Gold 6338", "EPYC 7543", "EPYC 7543", "Xeon Gold 6338", "EPYC 7543"]
+    servers = [
+        DiscoveredServer(bmc=f"{host.bmc.url.base}{host.bmc.url.system_id}", cpu=Cpu(model=model))
+        for host, model in zip(intent.servers, models, strict=True)
+    ]
+    (line,) = map(str, contradictions(intent, Inventory(dated=DATED, servers=tuple(servers))))
+    assert "compute: by the inventory of 2026-11-27: CPUs differ: Xeon Gold 6338 in okd-worker-0" in line
+    assert "EPYC 7543 in okd-worker-1:" in line
+    assert [*contradictions(intent, Inventory(dated=DATED, servers=tuple(servers[:4])))] == []
 
 
 @pytest.mark.parametrize(

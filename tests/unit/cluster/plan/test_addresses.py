@@ -63,6 +63,11 @@ def test_the_vrid_of_the_provisioning_network_is_its_own(files: Files, vrids: di
     ]
 
 
+def test_behind_a_balancer_of_the_site_only_one_vip_has_a_vrid(files: Files) -> None:
+    plan = files.plan(clusters.balancer_managed, vrids={"api": 5, "ingress": 5, "provisioning": 5})
+    assert plan.provisioning.router_id == 5
+
+
 def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:
     plan = files.plan(at_static_addresses, node_addresses={}, bootstrap={"base_volume": "base.qcow2"})
     assert [str(server.address) for server in plan.servers] == [f"192.168.111.{last}" for last in range(61, 66)]

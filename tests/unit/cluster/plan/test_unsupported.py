@@ -80,15 +80,6 @@ def two_masters(config: dict[str, Any]) -> None:
     ("change", "lines"),
     [
         pytest.param(
-            provisioning("Managed", loadBalancer={"type": "UserManaged"}),
-            [
-                f"{BARE}.provisioningNetwork: Managed with UserManaged: not supported yet, no machine would hold "
-                "clusterProvisioningIP. "
-                "Fix: write Unmanaged or Disabled"
-            ],
-            id="managed-behind-a-balancer-of-the-site",
-        ),
-        pytest.param(
             provisioning("Managed", provisioningDHCPRange="172.22.0.10,172.22.0.13"),
             [
                 f"{BARE}.provisioningDHCPRange: 172.22.0.10,172.22.0.13 has 4 addresses for 5 hosts. "
@@ -219,8 +210,11 @@ def test_an_unsupported_setting_is_refused_with_a_supported_one(
         pytest.param(provisioning("Managed"), id="managed"),
         pytest.param(lambda c: bare(c).pop("provisioningNetwork"), id="managed-by-default"),
         pytest.param(provisioning("Unmanaged"), id="unmanaged"),
-        pytest.param(
-            provisioning("Unmanaged", loadBalancer={"type": "UserManaged"}), id="unmanaged-behind-a-balancer"
+        *(
+            pytest.param(
+                provisioning(mode, loadBalancer={"type": "UserManaged"}), id=f"{mode.lower()}-behind-a-balancer"
+            )
+            for mode in ("Managed", "Unmanaged")
         ),
         pytest.param(
             provisioning("Managed", provisioningDHCPRange="172.22.0.10,172.22.0.14"), id="an-address-for-each-host"

@@ -1,0 +1,45 @@
+"""`snapshot`: save the etcd of a stack's cluster, now."""
+
+import argparse
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from base.errors import ConfigError, Fault
+from base.progress import Progress
+from cli.shared.command import Command, add_stack
+from cli.shared.command_line import EXIT_OK, install_config, stack_file
+from cluster.options import read_stack_file
+from cluster.plan import load_intent
+from payload.kubeconfig import needed, read_kubeconfig
+from providers.etcd_snapshot import EtcdSnapshots
+from wires.api.kubernetes import KubeApi
+from wires.etcd.client import EtcdClient
+
+OPTION = "snapshots"
+
+
+def snapshot(options: argparse.Namespace) -> int:
+    """Save etcd into a new file in the folder that the stack's option `snapshots` names, and print its path.
+
+    The file has every secret of the cluster, so only its owner can read it. A member of etcd gives it once a
+    majority has answered; it is there only if its end is the SHA-256 of all before. Nothing is changed.
+    """
+    stack, file = options.stack, stack_file(options.stack)
+    known = read_stack_file(file)
+    intent = load_intent(install_config(stack), known)
+    if not (folder := known.get(OPTION)):
+        fix = f"name a folder for them: `pulumi config set {OPTION} <absolute path>`"
+        raise ConfigError(Fault(f"{file}: {OPTION}", "missing", fix))
+    kubeconfig = needed(stack, read_kubeconfig(stack), OPTION)
+    api = KubeApi.by(kubeconfig, f"api.{intent.domain}")
+    now = partial(datetime.now, UTC)
+    print(EtcdSnapshots(api, str(intent.api.address), EtcdClient, Path(folder), _print, now).take())
+    return EXIT_OK
+
+
+def _print(progress: Progress) -> None:
+    print(progress, flush=True)
+
+
+COMMAND = Command(snapshot, add_stack)

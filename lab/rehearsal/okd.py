@@ -1,0 +1,150 @@
+"""The operators of an OKD of platform baremetal: what they report through the lab's Kubernetes, and metal3.
+
+The version is complete once each operator has what it needs in OKD: etcd its members, the API its servers, Ingress a
+node. metal3 and machine-api are those of `testing.fakes.metal3`; what they would do to a server is recorded.
+"""
+
+import http.client
+import threading
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from base.yaml_text import parse_yaml
+from cluster.plan import Intent
+from lab.payload.ignition import text
+from lab.rehearsal.etcd import Etcd
+from lab.rehearsal.okd_api import CONFIG, OPERATORS, VERSIONS, OkdApi
+from testing.fakes.metal3 import PROVISIONINGS, Metal3, Object
+
+VERSION = "4.21.0-okd-lab"
+EVERY_S = 5.0
+"""Between two looks: each costs the emulated machines some twenty requests."""
+_NODES = "/api/v1/nodes"
+_SERVERS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
+
+
+@dataclass
+class Okd:
+    """The operators of one cluster, in a thread of their own."""
+
+    plan: Intent
+    api: OkdApi
+    etcd: Etcd
+    problems: list[str] = field(default_factory=list)
+    """Why they ended: a client sent what the real ones do not bear, or these are wrong."""
+    _reported: dict[str, object] = field(default_factory=dict)
+    """What each object was last given."""
+    _is_prepared: bool = False
+    _is_complete: bool = False
+    _stopped: threading.Event = field(default_factory=threading.Event)
+    _thread: threading.Thread | None = None
+
+    @cached_property
+    def metal3(self) -> Metal3:
+        """The owners of servers."""
+        return Metal3(self.api, {}, frozenset(server.name for server in self.plan.holders_of_etcd), set())
+
+    def start(self) -> None:
+        """Start in a thread."""
+        self._thread = threading.Thread(target=self._work, daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop after the current look."""
+        self._stopped.set()
+        if self._thread:
+            self._thread.join(60)
+
+    def step(self) -> None:
+        """Have each operator look once.
+
+        Raises:
+            OSError: The API does not answer.
+            http.client.HTTPException: It refuses, or serves not all kinds yet.
+        """
+        if not self._is_prepared:
+            self.api.prepare(infrastructure(self.plan))
+            self._is_prepared = True
+        nodes, voters = self.api.client.call("GET", _NODES)["items"], self.etcd.started_voters()
+        members = {own.name: str(own.address) for own in self.plan.holders_of_etcd if own.name in voters}
+        self._give("members", members, lambda: self.api.set_members(members))
+        self._report({node["metadata"]["name"] for node in nodes if _is_ready(node)}, voters)
+        self.metal3.nodes = {node["metadata"]["name"]: _address(node) for node in nodes}
+        self.metal3.members = {*members}
+        self.metal3.step()
+
+    def _work(self) -> None:
+        while not self._stopped.wait(EVERY_S):
+            try:
+                self.step()
+            except (OSError, http.client.HTTPException):
+                continue  # there is none yet, the VIP moves, or another client was faster
+            except Exception as error:  # a thread that ends in silence would prove nothing
+                self.problems.append(f"{type(error).__name__}: {error}")
+                return
+
+    def _report(self, ready: Collection[str], voters: Collection[str]) -> None:
+        """Report each operator, then the version, which stays complete."""
+        lacks = {name: needs(ready, voters) for name, needs in self._operators.items()}
+        for name, missing in lacks.items():
+            self._status("ClusterOperator", OPERATORS, name, {"conditions": _conditions(missing, "Degraded")})
+        waiting = [name for name, missing in lacks.items() if missing]
+        self._is_complete |= not waiting
+        done = f"{len(lacks) - len(waiting)} of {len(lacks)} done"
+        what = "" if self._is_complete else f"Working towards {VERSION}: {done}, waiting on {', '.join(waiting)}"
+        status = {"conditions": _conditions(what, "Failing"), "desired": {"version": VERSION}}
+        self._status("ClusterVersion", VERSIONS, "version", status)
+
+    @property
+    def _operators(self) -> dict[str, Callable[[Collection[str], Collection[str]], str]]:
+        """What each of them lacks, by the Ready nodes and the members of etcd; nothing if it is available."""
+        holders = {server.name for server in self.plan.holders_of_etcd}
+        routed = {server.name for server in self.plan.of(self.plan.ingress_role)}
+        return {
+            "baremetal": lambda *_: "" if self.metal3.works or not self.api.list(PROVISIONINGS) else "paused",
+            "etcd": lambda _, voters: _listed("members", holders ^ {*voters}),
+            "ingress": lambda ready, _: "" if routed & {*ready} else "no node for the router",
+            "kube-apiserver": lambda *_: _listed("no API server", self._without_server()),
+        }
+
+    def _without_server(self) -> set[str]:
+        found = self.api.client.call("GET", _SERVERS).get("endpoints") or []
+        serving = {address for endpoint in found for address in endpoint["addresses"]}
+        return {server.name for server in self.plan.control_plane if str(server.address) not in serving}
+
+    def _status(self, kind: str, collection: str, name: str, status: Object) -> None:
+        wanted = {"apiVersion": CONFIG, "kind": kind, "metadata": {"name": name}, "status": status}
+        self._give(name, status, lambda: self.api.report(collection, wanted))
+
+    def _give(self, name: str, value: object, write: Callable[[], object]) -> None:
+        """Write only what has changed: most looks find nothing new."""
+        if self._reported.get(name) != value:
+            write()
+            self._reported[name] = value
+
+
+def infrastructure(plan: Intent) -> Object:
+    """Return the object of the payload's manifest, which OKD's bootstrap applies."""
+    return dict(parse_yaml(text("infrastructure.yml.j2", plan=plan)))
+
+
+def _conditions(missing: str, never: str) -> list[Object]:
+    """Return what an operator or the version reports; `never` is what is never so here."""
+    states = {"Available": not missing, "Progressing": bool(missing), never: False}
+    return [{"type": kind, "status": str(is_so), "message": missing} for kind, is_so in states.items()]
+
+
+def _listed(what: str, names: Collection[str]) -> str:
+    return f"{what}: {', '.join(sorted(names))}" if names else ""
+
+
+def _is_ready(node: Object) -> bool:
+    conditions = node["status"].get("conditions", [])
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def _address(node: Object) -> str:
+    """Return the address by which the nodelink controller knows a node."""
+    addresses = node["status"].get("addresses", [])
+    return next((str(each["address"]) for each in addresses if each["type"] == "InternalIP"), "")

@@ -1,0 +1,153 @@
+"""Saves etcd, whose snapshot is all that a control plane can be restored from, as upstream's cluster-backup.sh does.
+
+The etcd operator keeps what its clients need in its namespace: members, CA, certificate. The member that is asked
+proves first that a majority answers it, since one that was cut off serves an old database without a word.
+"""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+from pydantic import Base64Bytes, Field
+
+from base.errors import SnapshotError
+from base.files import PRIVATE_FOLDER, replaced
+from base.progress import Progress, Report
+from base.spec import Model
+from base.write_guard import make
+from base.writes import Write
+from wires.api.resources import ETCD_MEMBERS, ConfigMap, KubernetesReader
+from wires.etcd.member import PORT, Block, EtcdMember
+
+ETCD_CA = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-ca-bundle"
+ETCD_CLIENT = "/api/v1/namespaces/openshift-etcd/secrets/etcd-client"
+"""Source of both: pkg/tlshelpers/tlshelpers.go of openshift/cluster-etcd-operator, b4786ae33."""
+CA, CERTIFICATE, KEY = "ca-bundle.crt", "tls.crt", "tls.key"
+SHA256_BYTES, SECTOR_BYTES = 32, 512
+"""The database is a multiple of sectors; `etcdutl` takes the rest for its SHA-256 (its snapshot/v3_snapshot.go)."""
+SAVE = "save etcd"
+"""The step of progress, and the action of a write."""
+REPORT_BYTES = 64 << 20
+BY_HAND = (
+    "or save it on a server of the control plane, with `sudo /usr/local/bin/cluster-backup.sh /home/core/backup`"
+)
+OPERATOR = f"see `oc get clusteroperator etcd`, then try again; {BY_HAND}"
+
+Connect = Callable[[bytes, bytes, bytes], EtcdMember]
+"""Makes a client of PEMs: the CA's certificates, its own certificate, and its key."""
+
+
+class _Secret(Model):
+    data: dict[str, Base64Bytes] = Field({}, repr=False)
+
+
+@dataclass(frozen=True)
+class EtcdSnapshots:
+    """The snapshots of one cluster."""
+
+    api: KubernetesReader
+    vip: str
+    """Address of the API."""
+    connect: Connect
+    folder: Path
+    """It is made if it is missing, for its owner only."""
+    report: Report
+    now: Callable[[], datetime]
+
+    def take(self) -> Path:
+        """Save etcd into a new file that only its owner can read, since it has every secret of the cluster.
+
+        Returns:
+            Its path, of the form that upstream's cluster-restore.sh looks for.
+
+        Raises:
+            SnapshotError: etcd cannot be asked, no majority of it answers, the folder cannot be written, or what came
+                is not what etcd sent. There is no new file.
+        """
+        member, addresses = self._members()
+        path = self.folder / f"snapshot_{self.now():%Y-%m-%d_%H%M%S}.db"
+        problems = list[str]()
+        for address in addresses:
+            try:
+                self.report(Progress(SAVE, f"asking {address}"))
+                revision = member.revision(address)
+                blocks = self._counted(address, member.snapshot(address))
+                size = self._written(path, blocks)
+            except ConnectionError as error:
+                problems.append(f"{address}: {error}")
+            else:
+                self.report(Progress(SAVE, f"{path}: {size >> 20} MiB, revision {revision} or later"))
+                return path
+        fix = f"have this machine reach {PORT} of the control plane, and a majority of etcd answer; {OPERATOR}"
+        raise SnapshotError("not saved: no member gave a snapshot", where="etcd", fix=fix, details=problems)
+
+    def _members(self) -> tuple[EtcdMember, list[str]]:
+        """Return a client of the members, and their addresses."""
+        try:
+            members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap)
+            ca = self.api.get(self.vip, ETCD_CA, ConfigMap)
+            client = self.api.get(self.vip, ETCD_CLIENT, _Secret)
+        except OSError as error:
+            what = f"not saved: the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+            raise SnapshotError(what, where="etcd", fix=f"have the API answer first, {BY_HAND}") from None
+        addresses = sorted(members.data.values()) if members else []
+        authorities = ca.data.get(CA, "") if ca else ""
+        held = client.data if client else {}
+        parts = {
+            "ConfigMap etcd-endpoints": bool(addresses),
+            "ConfigMap etcd-ca-bundle": bool(authorities),
+            "Secret etcd-client": {CERTIFICATE, KEY} <= held.keys(),
+        }
+        if missing := [name for name, is_there in parts.items() if not is_there]:
+            what = f"not saved: in namespace openshift-etcd, {' and '.join(missing)} is missing or empty"
+            raise SnapshotError(what, where="etcd", fix=OPERATOR)
+        connected = self.connect(authorities.encode(), held[CERTIFICATE], held[KEY])
+        return connected, addresses
+
+    def _counted(self, address: str, blocks: Iterable[Block]) -> Iterator[bytes]:
+        """Yield the contents, and report now and then how much is to come."""
+        sent = reported = 0
+        for block in blocks:
+            yield block.content
+            sent += len(block.content)
+            if sent >= reported + REPORT_BYTES:
+                reported = sent
+                detail = f"{sent >> 20} of {(sent + block.left) >> 20} MiB from {address}"
+                self.report(Progress(SAVE, detail))
+
+    def _written(self, path: Path, blocks: Iterable[bytes]) -> int:
+        make(Write(f"folder {self.folder}", SAVE))
+        try:
+            self.folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+            with replaced(path) as file:
+                return _write(blocks, file)
+        except ConnectionError:
+            raise
+        except OSError as error:
+            what = f"not saved: cannot be written ({error.strerror or error})"
+            fix = "have room in that folder, and rights to write into it; or name another one in `snapshots`"
+            raise SnapshotError(what, where=str(path), fix=fix) from None
+
+
+def _write(blocks: Iterable[bytes], file: IO[bytes]) -> int:
+    """Write a snapshot through to the disk, and return its size in bytes.
+
+    Raises:
+        ConnectionError: Its end is not the SHA-256 of what was before.
+    """
+    digest, size, end = hashlib.sha256(), 0, b""
+    for block in blocks:
+        file.write(block)
+        size += len(block)
+        end += block
+        digest.update(end[:-SHA256_BYTES])
+        end = end[-SHA256_BYTES:]
+    if size % SECTOR_BYTES != SHA256_BYTES or end != digest.digest():
+        raise ConnectionError(f"the {size} bytes that came do not end with their SHA-256")
+    file.flush()
+    os.fsync(file.fileno())
+    return size

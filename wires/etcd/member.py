@@ -1,0 +1,38 @@
+"""The protocol of one member of etcd, which engines ask; `wires.etcd.client.EtcdClient` implements it."""
+
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+PORT = 2379
+"""Of etcd's clients. OKD's etcd serves there on all addresses of its node, and wants a client certificate.
+
+Source: bindata/etcd/pod.gotpl.yaml of openshift/cluster-etcd-operator, b4786ae33.
+"""
+
+
+class Block(NamedTuple):
+    """The next part of a snapshot."""
+
+    content: bytes
+    left: int
+    """Bytes of the database that are still to come."""
+
+
+class EtcdMember(Protocol):
+    """Asks the member of etcd at an address."""
+
+    def revision(self, address: str) -> int:
+        """Return the revision of the database, which a majority of the members confirms.
+
+        Raises:
+            OSError: The member cannot be reached, or refuses, or no majority answers it.
+        """
+        ...
+
+    def snapshot(self, address: str) -> Iterator[Block]:
+        """Yield the member's database, and at the end its SHA-256.
+
+        Raises:
+            OSError: The member cannot be reached, or refuses, or breaks off.
+        """
+        ...
