@@ -12,6 +12,8 @@ from providers.bootstrap_vm.model import BootstrapVmSpec
 from wires.libvirt.hypervisor import Card, Domain, DomainSpec, Hypervisor
 from wires.libvirt.shutdown import stop
 
+GONE_FIX = "if that is a node of this cluster, go on to phase production; else free its address"
+
 
 def base_taken_away(old: BootstrapVmSpec, new: BootstrapVmSpec) -> Iterator[Fault]:
     """Yield the changes by which pulumi-libvirt would delete the VM's base volume before the VM ends.
@@ -70,10 +72,13 @@ class BootstrapVmEngine:
                 self.hypervisor.start(vm.name)
             self.report(Progress("running" if domain.running else "started again"))
             return
-        if domain and (node := network.answering_node()):
+        node = network.answering_node()
+        if domain and node:
             what = f"its configuration has changed, and {node} of the control plane answers already"
             raise HypervisorError(what, where=vm.name, fix="revert the change, or go on to phase production")
-        self._refuse_foreign_vip(vm, network)
+        self._refuse_foreign_vip(vm, network, is_changed=domain is not None)
+        if node:  # a new disk is another cluster
+            raise HypervisorError(f"it is gone, and {node} answers already", where=vm.name, fix=GONE_FIX)
         # Fetch what may be missing before ending the existing VM.
         base, config = self._base(vm), ignition()
         if domain:
@@ -129,7 +134,9 @@ class BootstrapVmEngine:
                 raise HypervisorError(f"sha256 is {digest}, wanted {vm.base_sha256}", where=where, fix=fix)
         return path
 
-    def _refuse_foreign_vip(self, vm: BootstrapVmSpec, network: NetworkProbes, *, has_run: bool = False) -> None:
+    def _refuse_foreign_vip(
+        self, vm: BootstrapVmSpec, network: NetworkProbes, *, has_run: bool = False, is_changed: bool = False
+    ) -> None:
         others = network.vip_macs() - {vm.mac}
         if others and has_run and vm.balancer is Balancer.CLUSTER:
             # Until its API is ready, the VM takes the VIP from no node that serves (docs/adr/0069).
@@ -137,6 +144,8 @@ class BootstrapVmEngine:
         if others:
             what = f"already answered by {', '.join(few(others))}, wanted only the bootstrap VM {vm.mac}"
             fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
+            if is_changed:
+                fix = f"if a node of this cluster has it, revert the change of the VM's configuration; else {fix}"
             if has_run and (node := network.answering_node()):
                 fix = f"if {node}, which answers, is of this cluster: go on to phase production, which needs no VM"
             raise HypervisorError(what, where=f"{vm.claim} {network.vip}", fix=fix)

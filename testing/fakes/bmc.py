@@ -199,9 +199,9 @@ class FakeBmc:
         self.lost(what)
 
     def _settle(self) -> None:
-        while due := sorted((e for e in self._events if e[0] <= self.clock.now()), key=lambda e: e[0]):
-            self._events.remove(due[0])
-            due[0][1]()
+        while self._events and (due := min(self._events, key=lambda event: event[0]))[0] <= self.clock.now():
+            self._events.remove(due)
+            due[1]()
 
     def _switch_off(self) -> None:
         self.state, self._up_at, self.booted_from = Power.OFF, None, None

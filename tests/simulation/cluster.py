@@ -87,9 +87,8 @@ class Cluster:
     config_down_until: float = 0.0
     _serial: int = 0
 
-    @property
-    def control_plane(self) -> list[Node]:
-        return [each for each in self.nodes.values() if each.in_control_plane]
+    def __post_init__(self) -> None:
+        self.control_plane = [each for each in self.nodes.values() if each.in_control_plane]
 
     def new_disk(self) -> int:
         """The VM gets a new disk: another cluster, with an etcd and nodes of its own."""
@@ -116,6 +115,16 @@ class Cluster:
         alive = [each for each in etcd.members if each != without and self.is_alive(etcd, each)]
         return len(alive) > len(etcd.members) // 2
 
+    @property
+    def is_lost(self) -> bool:
+        """Whether etcd's majority is gone for good, with disks that were wiped, or servers that were replaced."""
+        etcd = self.etcd
+        if etcd is None:
+            return False
+        has_vm = self.libvirt.generation == etcd.number
+        kept = [has_vm if each == BOOTSTRAP else self.servers[each].system is it for each, it in etcd.members.items()]
+        return bool(kept) and sum(kept) <= len(kept) // 2
+
     def api_serves(self, etcd: Etcd) -> bool:
         """Whether any API of a generation serves."""
         of_bootstrap = self.bootstrap_ready and self.libvirt.generation == etcd.number
@@ -131,9 +140,10 @@ class Cluster:
         self._bootstrap()
         for each in self.nodes.values():
             self._node(each)
+        quorum = [self.has_quorum(etcd) for etcd in self.etcds]
         for each in self.control_plane:
             own = self.etcd_of(each.host)
-            each.has_quorum = own is not None and self.has_quorum(own)
+            each.has_quorum = own is not None and quorum[own.number]
         if self.etcd:
             self._complete(self.etcd)
 
@@ -226,11 +236,11 @@ class Cluster:
 
     def _complete(self, etcd: Etcd) -> None:
         """OKD's bootstrap is complete some time after all of the control plane has joined."""
-        members = [each for each in self.control_plane if etcd.members.get(each.host)]
-        if etcd.is_complete and etcd.is_removed and not etcd.has_ended:
+        if etcd.is_removed:
             etcd.ready_s += 1
             etcd.has_ended = etcd.ready_s > self.pace.ended_s
             return
+        members = [each for each in self.control_plane if etcd.members.get(each.host)]
         if len(members) < len(self.control_plane) or not self.bootstrap_ready or not self.has_quorum(etcd):
             return
         etcd.ready_s += 1
@@ -244,12 +254,23 @@ class Cluster:
             self.told("OKD: the bootstrap VM is no member of etcd any more")
 
     # By hand, as an administrator does.
-    def take_out(self, host: str) -> None:
+    def take_out(self, host: str) -> bool:
+        """Take a server out; return whether etcd lets it go (`strict-reconfig-check`)."""
+        etcd = self.etcd_of(host) or self.etcd
+        if etcd and host in etcd.members and not self.has_quorum(etcd, without=host):
+            return False
         self.objects.pop(host, None)
-        for etcd in self.etcds:
-            etcd.members.pop(host, None)
+        for each in self.etcds:
+            each.members.pop(host, None)
         if system := self.servers[host].system:
             system.taken_out = True
+        return True
+
+    def forget_disk(self, host: str) -> None:
+        """Remove etcd's member of a disk that is no more."""
+        etcd, system = self.etcd, self.servers[host].system
+        if etcd and etcd.members.get(host, system) is not system and self.has_quorum(etcd, without=host):
+            del etcd.members[host]
 
 
 @dataclass

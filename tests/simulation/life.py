@@ -165,8 +165,6 @@ class Life:
     def _bounded(self, name: str, spec: Spec, call: Callable[[], Any]) -> Any:
         world, began = self.world, self.world.clock.now()
         kind, _, host = name.partition("/")
-        if host and name not in self.stack.kept:
-            self.found[host] = world.servers[host].override
         try:
             outs = call()
         finally:
@@ -174,6 +172,8 @@ class Life:
             most = MOST_S[kind]
             if spent > most:
                 world.breach("deadline", f"{name}: {spent:.0f} s, at most {most} s")
+        if host and name not in self.stack.kept:  # nothing but its power and its media was written
+            self.found[host] = world.servers[host].override
         if name == API and self.operation == "up":
             self._proven()
         return outs
@@ -223,7 +223,10 @@ class Life:
             self.world.libvirt.vanish()
 
     def _replace(self, host: str) -> None:
-        index = self.world.site.hosts.index(host)
+        index, cluster = self.world.site.hosts.index(host), self.world.cluster
+        etcd = cluster.etcd_of(host)
+        if etcd and host in etcd.members and not cluster.has_quorum(etcd, without=host):
+            return  # nor does a person take away what a cluster cannot do without
         self.world.servers[host].replace(Identity(uuid(100 + index), f"NEW-{host}", "R650", "Sim"))
 
     def _calm(self) -> None:
@@ -256,6 +259,13 @@ class Life:
         self.goal = goal
         return True
 
+    def _begin_again(self) -> bool:
+        """Destroy a cluster whose etcd is lost by what people did, as an error says; then begin again."""
+        self.world.tell("OPERATOR: etcd has lost its majority for good; destroys the cluster, and begins again")
+        self.wanted = replace(self.wanted, destroyable=True, reinstall=())
+        self._run(Act("up", self.wanted.phase))
+        return self._destroy() and self._reach("bootstrap")
+
     def _reach(self, phase: str) -> bool:
         report: Report | None = None
         for _attempt in range(RUNS):
@@ -271,12 +281,19 @@ class Life:
                 self._run(Act("up", "bootstrap"))
                 self.world.clock.pass_time(SETTLES_S)
         assert report
+        if self.world.cluster.is_lost:
+            return self._begin_again() and (phase == "bootstrap" or self._reach(phase))
         errors = "; ".join(f"{name}: {error}" for name, error in report.errors.items())
         self.world.breach("converges", f"to phase {phase}: {errors[:600]}")
         return False
 
     def _follow(self, report: Report | None) -> None:
         if report:
+            for name, error in report.errors.items():
+                server = self.world.servers.get(name.removeprefix("host/"))
+                is_gone = server and server.machine.serial != f"SERIAL-{server.name}"
+                if is_gone and "if its machine is gone for good" in str(error):
+                    del self.stack.kept[name]
             self.wanted = self.operator.follow(report, self.wanted, self._recorded())
 
     def _recorded(self) -> set[str]:

@@ -43,7 +43,8 @@ class Operator:
             r"revert the change": lambda _: replace(wanted, memory_mib=Wanted.memory_mib),
             r"if the bootstrap VM is off, set phase bootstrap": lambda _: self._go_back(wanted),
             rf"({HOST})\b.*switch (?:it|the server) off": lambda it: self._switch_off(wanted, it[1]),
-            rf"(?:({HOST}) and {HOST})+ hold copies of etcd": lambda it: self._no_reinstall(wanted, [it[1]]),
+            rf"({HOST}) and ({HOST}) hold copies of etcd": lambda it: self._no_reinstall(wanted, it.groups()),
+            rf"({HOST}): .*: its API is not ready": lambda it: self._forget_disk(wanted, it[1]),
         }
         for pattern, do in does.items():
             if found := re.search(pattern, line):
@@ -60,7 +61,11 @@ class Operator:
         return replace(wanted, consents=tuple(sorted({**dict(wanted.consents), host: who}.items())))
 
     def _take_out(self, wanted: Wanted, host: str) -> Wanted:
-        self.world.cluster.take_out(host)
+        return wanted if self.world.cluster.take_out(host) else self._no_reinstall(wanted, [host])
+
+    def _forget_disk(self, wanted: Wanted, host: str) -> Wanted:
+        """As docs/how-to/replace-a-control-plane-server.md has it, of a server that a person has replaced."""
+        self.world.cluster.forget_disk(host)
         return wanted
 
     def _delete_node(self, wanted: Wanted, host: str) -> Wanted:

@@ -95,8 +95,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "the VM is rebuilt under a control plane": (
         "providers.bootstrap_vm.engine",
-        '        if domain and (node := network.answering_node()):\n            what = f"its configuration',
-        '        if not domain and (node := network.answering_node()):\n            what = f"its configuration',
+        '        if domain and node:\n            what = f"its configuration',
+        '        if not domain and node:\n            what = f"its configuration',
     ),
     "a VM that went off is not started again": (
         "providers.bootstrap_vm.engine",

@@ -48,34 +48,30 @@ class Speaker:
     """Returns the number of its track file."""
     holds: bool = False
     ran: bool = False
+    is_enabled: bool = False
+    priority: int = 1
     _patience_s: float = 0.0
     _delayed_s: float = 0.0
-
-    @property
-    def priority(self) -> int:
-        weights = (
-            check.weight or 0
-            for check in self.checks
-            if (check.is_good and (check.weight or 0) > 0) or (check.is_good is False and (check.weight or 0) < 0)
-        )
-        return max(1, min(254, self.base + self.added() + sum(weights)))
-
-    @property
-    def is_enabled(self) -> bool:
-        return self.ran and all(check.is_good for check in self.checks if check.weight is None)
 
     def look(self) -> None:
         """Follow the machine, and run the checks."""
         if not self.is_up():
-            self.ran = self.holds = False
+            self.ran = self.holds = self.is_enabled = False
             return
-        if not self.ran:
-            self.ran = True
+        is_first, self.ran = not self.ran, True
+        priority, self.is_enabled = self.base + self.added(), True
+        if is_first:
+            self.priority = priority
             self.wait()
-            for check in self.checks:
-                check.forget()
         for check in self.checks:
+            if is_first:
+                check.forget()
             check.run()
+            if check.weight is None:
+                self.is_enabled = self.is_enabled and bool(check.is_good)
+            elif check.is_good == (check.weight > 0):
+                priority += check.weight
+        self.priority = max(1, min(254, priority))
         self.holds = self.holds and self.is_enabled
 
     def wait(self) -> None:
@@ -112,19 +108,16 @@ class Vip:
     crowd_s: float = 0.0
     """Seconds for which several have."""
 
-    @property
-    def holders(self) -> tuple[str, ...]:
-        return tuple(name for name, speaker in self.speakers.items() if speaker.holds)
+    holders: tuple[str, ...] = ()
 
     def tick(self, now: float) -> None:
         for speaker in self.speakers.values():
             speaker.look()
-        adverts = {name: speaker.priority for name, speaker in self.speakers.items() if speaker.holds}
-        for name, speaker in self.speakers.items():
-            if speaker.is_enabled:
-                heard = [priority for other, priority in adverts.items() if other != name and now >= self.deaf_until]
-                speaker.hear(max(heard, default=None))
+        enabled = [speaker for speaker in self.speakers.values() if speaker.is_enabled]
+        adverts = [(speaker.priority, speaker) for speaker in enabled if speaker.holds and now >= self.deaf_until]
+        for speaker in enabled:
+            speaker.hear(max((priority for priority, other in adverts if other is not speaker), default=None))
+        self.holders = tuple(speaker.machine for speaker in enabled if speaker.holds)
         count = len(self.holders)
-        is_free = count == 0 and any(speaker.is_enabled for speaker in self.speakers.values())
-        self.silence_s = self.silence_s + 1 if is_free else 0.0
+        self.silence_s = self.silence_s + 1 if enabled and not count else 0.0
         self.crowd_s = self.crowd_s + 1 if count > 1 else 0.0

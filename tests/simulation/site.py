@@ -3,7 +3,7 @@
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -58,28 +58,30 @@ class Site:
     def base_volume(self) -> str:
         return BASE
 
-    @property
+    @cached_property
     def api_vip(self) -> str:
         return str(self.plan.api.address)
 
-    @property
+    @cached_property
     def ingress_vip(self) -> str:
         return str(self.plan.ingress.address)
 
-    @property
+    @cached_property
     def addresses(self) -> dict[str, str]:
         return {"bootstrap": str(self.plan.bootstrap.address)} | {
             host.name: str(host.address) for host in self.plan.hosts
         }
 
-    @property
+    @cached_property
     def macs(self) -> dict[str, str]:
         return {"bootstrap": self.plan.bootstrap.mac} | {
             name: f"52:54:00:11:10:{15 + index}" for index, name in enumerate(self.hosts)
         }
 
-    def name_at(self, address: str) -> str:
-        return next((name for name, own in self.addresses.items() if own == address), "")
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """By address."""
+        return {address: name for name, address in self.addresses.items()}
 
 
 @cache

@@ -85,6 +85,7 @@ class Libvirt(FakeHypervisor):
     def delete_volume(self, pool: str, volume: str) -> None:
         self._write(f"delete {volume}")
         if volume in self.volumes and volume.endswith(".qcow2"):
+            self.ends(f"deletes {volume}")
             self.generation = None
         super().delete_volume(pool, volume)
 

@@ -257,7 +257,7 @@ class World:
             raise SegmentError("no ARP here: Network is down", where="bridge", fix="set the bridge up")
         vip = {self.site.api_vip: self.api, self.site.ingress_vip: self.ingress}.get(address)
         if vip is None:
-            name = self.site.name_at(address)
+            name = self.site.names.get(address, "")
             return frozenset({self.site.macs[name]} if name and self.is_up(name) else ())
         macs = {self.site.macs[name] for name in vip.holders}
         if vip is self.api and self.clock.now() < self.stranger_until:
@@ -271,7 +271,7 @@ class World:
         """Return the machine that a connection reaches; empty: none."""
         self.clock.sleep(0.05)
         vip = {self.site.api_vip: self.api, self.site.ingress_vip: self.ingress}.get(address)
-        holders = vip.holders if vip else (self.site.name_at(address),)
+        holders = vip.holders if vip else (self.site.names.get(address, ""),)
         name = self.rng.choice(holders) if holders else ""
         if not name or not self.is_up(name):
             self.clock.sleep(1)

@@ -42,6 +42,7 @@ SPARSER = 0.05
 BACK_OFF_S = 2.0, 30.0
 """Wait after the first transient error, doubled with each further one in a row; and the longest such wait."""
 EJECT_AGAIN_S = 5.0  # sushy returns alike for a refused and an accepted eject
+LATE_FIX = "see in the BMC's own page and log what it does; run the same command again, which asks again"
 UNSURE_S = 60.0  # after a lost answer, the change may still take effect; longer than any accepted change took so far
 
 
@@ -223,7 +224,7 @@ class Steps:
             if clock.now() >= until:
                 running = f"; the BMC's task for it reads {task}" if task else ""
                 what = f"{what} was not reached in time{running}{pacing.last}"
-                raise BmcTimeoutError(what, where=self.bmc.url, fix=pacing.fix, refused=pacing.refused)
+                raise BmcTimeoutError(what, where=self.bmc.url, fix=pacing.fix or LATE_FIX, refused=pacing.refused)
             yield min(pacing.wait_s, max(0.0, until - clock.now()))
 
     def power(self, want: Power, *, within_s: float = STEP_S) -> Waits:
@@ -291,7 +292,9 @@ class Steps:
         was_none = _is_none(BootOverride(target, enabled))
 
         def fits(read: BootOverride) -> bool:
-            is_so = _is_none(read) if was_none else read.target == target
+            # Once may read as Continuous; what reads as Once is not Continuous, and is gone after the next boot.
+            is_kept = read.target == target and (read.enabled != ONCE or enabled == ONCE)
+            is_so = _is_none(read) if was_none else is_kept
             return is_so and not (mode and self.bmc.boot_mode and read.mode not in ("", mode))
 
         def change() -> None:

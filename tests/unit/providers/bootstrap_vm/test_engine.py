@@ -136,6 +136,21 @@ def test_a_vm_that_went_off_is_not_started_beside_a_stranger_with_the_vip() -> N
 def test_a_vm_that_has_to_be_built_is_not_while_a_node_has_the_vip() -> None:
     """A new disk is another cluster."""
     assert f"already answered by {NODE}" in Rig(frozenset({NODE})).refuses()
+    changed = Rig(frozenset({NODE})).has(CHANGED, running=False).refuses()
+    assert (
+        ". Fix: if a node of this cluster has it, revert the change of the VM's configuration; else free " in changed
+    )
+
+
+def test_a_vm_that_somebody_removed_is_not_built_beside_its_control_plane() -> None:
+    """Found by simulation (seed 1358): right after the VM has gone, no node has the VIP yet."""
+    assert (
+        Rig(node="192.0.2.21")
+        .refuses()
+        .startswith(
+            f"{NAME}: it is gone, and 192.0.2.21 answers already. Fix: if that is a node of this cluster, go on "
+        )
+    )
 
 
 def test_a_changed_vm_that_went_off_is_not_said_to_meet_a_stranger() -> None:

@@ -214,7 +214,9 @@ class TestUpdate:
         assert updated.outs == changed(props)
         assert adapters.hypervisor.calls == [f"button {NAME}", f"undefine {NAME}", *BUILT]
         assert children(ignition_of(adapters)) == [bootstrap_ign, CHANGED.encode()]
-        assert adapters.tried == [("192.0.2.21", 6443), ("192.0.2.22", 6443)], "each node's API port was tried"
+        assert adapters.tried == 2 * [("192.0.2.21", 6443), ("192.0.2.22", 6443)], (
+            "each node's API port was tried before each build"
+        )
 
     def test_a_changed_ignition_is_refused_once_a_node_answers(
         self, adapters: FakeAdapters, props: dict[str, Any]

@@ -89,6 +89,14 @@ def test_a_silent_server_costs_no_more_than_the_timeout(certificate: str) -> Non
         assert time.monotonic() - started < 2
 
 
+def test_a_machine_that_hangs_costs_no_more_than_the_timeout() -> None:
+    """Its kernel accepts the connection, and nobody answers the handshake."""
+    with socket.create_server((LOCAL, 0)) as silent:
+        started = time.monotonic()
+        assert not endpoint(silent.getsockname()[1], timeout_s=0.2).is_ready(LOCAL)
+        assert time.monotonic() - started < 2
+
+
 def dripping(answer: bytes) -> Iterator[bytes]:
     """Yield the bytes of an answer, one every 20 ms."""
     for byte in answer:

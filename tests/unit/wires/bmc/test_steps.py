@@ -42,7 +42,7 @@ def test_an_accepted_change_is_requested_once_however_long_it_takes() -> None:
 def test_power_that_never_changes_ends_the_step_long_before_the_deadline() -> None:
     bmc = FakeBmc(FakeClock(), change_s=1e9)
     began = bmc.clock.now()
-    with pytest.raises(BmcTimeoutError, match="power On was not reached in time"):
+    with pytest.raises(BmcTimeoutError, match=r"power On was not reached in time\. Fix: see in the BMC's own page "):
         run_steps(steps(bmc, 10 * HOUR_S).power(Power.ON), bmc.clock)
     assert bmc.clock.now() - began == 1500
     assert bmc.writes == ["On"]
@@ -174,6 +174,13 @@ def test_an_override_that_was_disabled_is_so_whatever_its_target() -> None:
     bmc = FakeBmc(FakeClock(), override=BootOverride("None", "Disabled"))
     run_steps(steps(bmc).override_as_found("Pxe", "Disabled"), bmc.clock)
     assert bmc.writes == []
+
+
+def test_an_override_of_one_boot_is_not_the_lasting_one_that_was_found() -> None:
+    """Found by simulation (seed 2227)."""
+    bmc = FakeBmc(FakeClock(), sticky=False, override=BootOverride("Hdd", "Once", "UEFI"))
+    run_steps(steps(bmc).override_as_found("Hdd", "Continuous"), bmc.clock)
+    assert bmc.writes == ["override Hdd Continuous"]
 
 
 @pytest.mark.parametrize(
