@@ -225,8 +225,7 @@ def _dnsmasq(plan: Intent, role: MachineRole, address: Address | None) -> Files:
         "gateway": own.gateway,
         "script": boot_script(plan, clients[0].role),
     }
-    template = "common/dnsmasq-ipv6.conf.j2" if plan.boots_over_ipv6 else "common/dnsmasq.conf.j2"
-    return (_file(f"{CONF}/dnsmasq.conf", template, Reader.DNSMASQ, **values),)
+    return (_file(f"{CONF}/dnsmasq.conf", "common/dnsmasq.conf.j2", Reader.DNSMASQ, **values),)
 
 
 def _reserved(client: Server) -> str:

@@ -191,8 +191,8 @@ def test_a_wrong_option_ends_the_run_before_anything_is_declared(changes: dict[s
             id="wrong",
         ),
         pytest.param(
-            lambda c: bare(c).update(provisioningNetwork="Managed", provisioningNetworkCIDR="fd35::/64"),
-            [f"{FILE}: platform.baremetal.provisioningNetworkCIDR: fd35::/64: network boot supports IPv4 only"],
+            lambda c: c["controlPlane"].update(architecture="s390x"),
+            [f"{FILE}: controlPlane.architecture: s390x: not supported yet"],
             id="good-and-unsupported",
         ),
         pytest.param(

@@ -31,7 +31,7 @@ def repeated(text: str) -> set[str]:
 
 def test_the_contract_has_these_constants() -> None:
     assert {
-        *("6443", "22623", "9445", "9444", "9454", "1936", "6180"),
+        *("6443", "22623", "9445", "9444", "9454", "1936", "6180", "443", "10250", "2379"),
         *("/etc/okd-baremetal", "/run/okd-baremetal", "/var/lib/okd-baremetal", "/usr/local/bin"),
         *("/etc/systemd/system", "/etc/tmpfiles.d", "/etc/NetworkManager", "/etc/NetworkManager/system-connections"),
         *("/run/okd-baremetal/keepalived.conf", "/var/lib/okd-baremetal/release", "/run/okd-baremetal/upstreams"),

@@ -221,7 +221,7 @@ def test_objects_as_this_program_makes_them_are_linked_and_touch_no_server(clust
     proofs = cluster.proofs()
     proofs.are_linked()
     proofs.touched_no_server()
-    assert len(proofs.report.proofs) == 8
+    assert len(proofs.report.proofs) == 7
 
 
 def with_bmc(manifest: Object) -> None:

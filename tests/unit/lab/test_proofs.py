@@ -24,6 +24,7 @@ from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.kube import Kube, Operator
 from lab.rehearsal.proofs import Proofs, chosen_time_servers
 from lab.rehearsal.report import RehearsalError, Report
+from providers.vip_handoff.okd import HANDED_OVER
 
 CONSOLE = """\
 [    9.102034] chronyd[412]: 2026-11-22T22:27:11Z chronyd version 4.3 starting (+CMDMON +NTP)
@@ -50,6 +51,8 @@ class World:
     names: dict[str, dict[str, set[str]]]
     """The addresses of each name, by DNS server."""
     voters: list[str]
+    conditions: set[str] = field(default_factory=set)
+    """Those of the etcd operator that are True."""
     ready: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     """The consoles of the config servers."""
@@ -94,6 +97,7 @@ def world(plan: Intent, holder: Machine, mac: str) -> World:
         },
         names={str(holder.address): names, SITE_DNS: {f"api.{domain}": {*api}}},
         voters=sorted(server.name for server in (*plan.control_plane, *plan.arbiters)),
+        conditions={HANDED_OVER},
         ready=sorted(server.name for server in plan.servers),
         lines=[
             f"okd-lab: config-server GET {PATH} from {server.address} to {api[0]}" for server in plan.control_plane
@@ -127,6 +131,7 @@ PROOFS: dict[str, tuple[Make, Prove]] = {
         in_production,
         lambda proof, found: proof.nodes_are_ready(OPERATOR, found.plan.servers),
     ),
+    "etcd_is_handed_over": (in_production, lambda proof, _: proof.etcd_is_handed_over(OPERATOR)),
     "first_boots": (
         in_production,
         lambda proof, found: proof.first_boots(PATH, found.plan.control_plane, lambda: found.lines),
@@ -237,6 +242,7 @@ SPOILED: dict[str, dict[str, Spoil]] = {
         "one-is-not": lambda w: w.ready.pop(),
         "one-too-many": lambda w: w.ready.append("stranger"),
     },
+    "etcd_is_handed_over": {"not-yet": lambda w: w.conditions.clear()},
     "first_boots": {
         "nobody-fetched": lambda w: w.lines.clear(),
         "one-has-not": lambda w: w.lines.pop(),
@@ -283,6 +289,7 @@ def prove(plan: Intent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
         monkeypatch.setattr(proofs, "status", status)
         monkeypatch.setattr(dns.query, "udp_with_fallback", found.resolve)
         monkeypatch.setattr(Etcd, "started_voters", lambda _: sorted(found.voters))
+        monkeypatch.setattr(Kube, "etcd_conditions", lambda _: found.conditions)
         monkeypatch.setattr(Kube, "ready_since", lambda _: dict.fromkeys(sorted(found.ready), "2026-11-22T22:27:15Z"))
         report = Report("dual-stack", folder=tmp_path)
         proof(Proofs(plan, "", report), found)

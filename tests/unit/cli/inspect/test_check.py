@@ -262,7 +262,7 @@ SHAPES: dict[str, set[str]] = {
     "arbiter": set(),
     "dual-stack": set(),
     "dual-stack-ipv6-first": set(),
-    "ipv6": {f"{BARE}.provisioningNetworkCIDR"},
+    "ipv6": set(),
     "ntp-servers": set(),
     "old-spellings": set(),
     "provisioning-network": set(),

@@ -22,7 +22,7 @@ OLD_SPELLINGS = {
     "platform.baremetal.clusterOSImage",
     "imageContentSources",
 }
-NOTICES = {"old-spellings": OLD_SPELLINGS, "arbiter": {"arbiter"}}
+NOTICES = {"old-spellings": OLD_SPELLINGS, "arbiter": {"arbiter"}, "two-node-fencing": {"controlPlane.fencing"}}
 
 
 def test_the_examples_are_there() -> None:
