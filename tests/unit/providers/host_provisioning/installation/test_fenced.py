@@ -38,7 +38,7 @@ def test_no_other_server_is_touched(rig: Rig) -> None:
 def test_the_fix_of_one_that_does_not_answer_is_one_that_helps(
     monkeypatch: pytest.MonkeyPatch, untouchable: Fault
 ) -> None:
-    """It promised that the next `up` wipes a server that was switched off; its peer switches it on, and `up` refuses."""
+    """It promised that `up` wipes a server that was switched off; its peer switches it on, and `up` refuses."""
     rig = running(None)
     rig.untouchable = untouchable
     monkeypatch.setattr(rig.bmc, "is_up", lambda: False)
