@@ -35,14 +35,15 @@ NO_ADDRESS = re.findall(
     platform.baremetal.hosts[].rootDeviceHints platform.baremetal.hosts[].bmc.username
     platform.baremetal.hosts[].bmc.password platform.baremetal.hosts[].bgpPeers[]
     config:consent config:bmc_credentials config:bmc_trust config:bmc_ca config:reinstall config:payload
-    config:wipe_disks
+    config:wipe_disks config:snapshots
     config:pull_secret config:runtime config:vrrp config:wait config:network_preflight
     config:bootstrap.pool config:bootstrap.base_volume config:bootstrap.base_sha256
     config:media.base_iso.sha256 config:media.base_iso_arm64.sha256 config:media.plain_http
     config:provisioner.pool_path config:provisioner.base_image.sha256
     """,
 )
-"""The texts that name no address, MAC or network. `fencing`, BGP and other platforms are refused by this release."""
+"""The texts that name no address, MAC or network. BGP and other platforms are refused by this release; `fencing`
+names the BMCs that `hosts` has."""
 NOT_READ = {
     "config:notify_url": "a secret, which no message repeats",
     "config:media.port": "the preflight tries it on this machine",
