@@ -171,14 +171,15 @@ class BmcHostEngine:
     def _stay_off(self) -> Waits:
         """Look again until the host has stayed off: as long as its peer runs, that one switches it on again."""
         off_since = self.clock.now()
-        steps = Steps(self.bmc, self.clock, off_since + LOOK_S + self.deadline_s)
+        until = off_since + LOOK_S + self.deadline_s
         while self.clock.now() - off_since < LOOK_S:
             yield LOOK_EVERY_S
+            steps = self._steps()  # a cut that has begun has its own time
             if (yield from steps.value("its power", self.bmc.power)) is Power.OFF:
                 continue
-            if self.clock.now() >= steps.until:
+            if self.clock.now() >= until:
                 what = f"switched on again by its peer, wanted off for {LOOK_S:g} s"
-                fix = "have Pulumi delete both servers at once: `pulumi destroy` without --parallel 1"
+                fix = "have Pulumi switch both off at once: run this command again, without --parallel 1"
                 raise BmcTimeoutError(what, where=f"{self.host} ({self.bmc.url})", fix=fix)
             self.report(Progress("off once more", "its peer, which fences it, has switched it on"))
             yield from steps.power(Power.OFF)

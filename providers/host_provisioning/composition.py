@@ -30,7 +30,9 @@ from wires.bmc.client import BmcClient, Power
 from wires.bmc_clients import client_of
 
 RAN = Fault(
-    "", "it ran from its disk a moment ago, and does so no more", "run `pulumi up` again, which asks etcd first"
+    "",
+    "it ran from its disk a moment ago, and does so no more",
+    "if it does not run this cluster, switch it off, then run `pulumi up` again, which asks etcd first",
 )
 FENCED = Fault(
     "",

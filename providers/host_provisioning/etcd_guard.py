@@ -59,7 +59,7 @@ class EtcdQuorum:
             problem = self._taken_out(host, addresses) if self.in_production else self._members(host, addresses)
         except OSError as error:
             what = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
-            problem = what, ANSWER if self.in_production else f"{ANSWER}{BEFORE_PRODUCTION}"
+            problem = what, self._answer
         if problem:
             what, fix = problem
             raise ProvisioningError(f"not wiped: {what}", where=host, fix=fix)
@@ -74,9 +74,13 @@ class EtcdQuorum:
             etcd = self.api.get(self.vip, ETCD, Reporting)
         except OSError as error:
             what = f"etcd cannot be asked through {self.vip}, and two servers that run it fence each other"
-            raise ProvisioningError(f"{what}: {type(error).__name__}: {error}", fix=ANSWER) from None
+            raise ProvisioningError(f"{what}: {type(error).__name__}: {error}", fix=self._answer) from None
         running = etcd.status.condition(RUNNING) if etcd else None
         return running is not None and running.status == "True"
+
+    @property
+    def _answer(self) -> str:
+        return ANSWER if self.in_production else f"{ANSWER}{BEFORE_PRODUCTION}"
 
     def _taken_out(self, host: str, addresses: Collection[str]) -> _Problem | None:
         return self._node(host) or self._members(host, addresses) or self._quorum()

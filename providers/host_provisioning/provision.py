@@ -61,7 +61,7 @@ def _adopted(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kub
     """Return the hosts that are not touched, see `InstallationPlan.adopted`."""
     if spec.fenced:
         known = needed(spec.stack, kubeconfig, "controlPlane.fencing", removable=False)
-        etcd = EtcdQuorum(KubeApi.by(known, spec.api_name), spec.api_vip)
+        etcd = EtcdQuorum(KubeApi.by(known, spec.api_name), spec.api_vip, in_production=bool(spec.out_of_etcd))
         return frozenset(plan.pending if etcd.fences() else ())
     return frozenset(
         name for name in plan.replaced if spec.role.holds_etcd and composition.runs_from_disk(spec, name)

@@ -50,6 +50,8 @@ class MachinesSpec(Spec):
     reinstall: dict[str, str] = {}
     """The option of this name."""
     phase: Phase = Phase.BOOTSTRAP
+    fenced: bool = False
+    """Whether the servers of the control plane fence each other."""
     deadline_s: float = 300
     """Time for the answer of each BMC, in seconds."""
 
@@ -62,6 +64,7 @@ class MachinesSpec(Spec):
             ca=plan.bmc_ca,
             reinstall=plan.options.reinstall,
             phase=plan.options.phase,
+            fenced=plan.is_fenced,
             deadline_s=plan.options.deadlines.bmc_s,
         )
 

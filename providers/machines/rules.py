@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from base.errors import Fault
 from cluster.options import Phase
+from cluster.values.role import Role
 from providers.consent import consent_command, consent_fault, naming
 from providers.machines.model import FormerMachine, HostMachine, MachinesOuts, MachinesSpec
 from wires.bmc.client import Identity, spellings
@@ -78,6 +79,7 @@ def planned_faults(change: Change) -> Iterator[Fault]:
     yield from _new_roles(change)
     yield from (fault for host, fault in _taken_addresses(change) if host not in mixed_up)
     yield from _several_members(change)
+    yield from _fenced(change)
 
 
 def _taken_machines(change: Change) -> Iterator[tuple[str, Fault]]:
@@ -135,6 +137,15 @@ def _several_members(change: Change) -> Iterator[Fault]:
     if new.phase is Phase.PRODUCTION and len(out) > 1:
         what = f"{' and '.join(out)}, {len(out)} of the {len(members)} servers that hold copies of etcd"
         yield Fault("hosts", what, "reinstall, replace or remove one of them in each `pulumi up`")
+
+
+def _fenced(change: Change) -> Iterator[Fault]:
+    """Yield the servers that are other machines now, although their peer fences them, before `BmcHost` acts."""
+    for host in change.replaced if change.new.fenced and change.new.phase is Phase.PRODUCTION else ():
+        if change.new.hosts[host].role is Role.CONTROL_PLANE:
+            what = "names another machine, and the peer of the installed one fences it: it would be switched on again"
+            fix = "name the former machine; to install the cluster again, destroy it first"
+            yield Fault(f"consent.{host}", what, fix)
 
 
 def answered_faults(change: Change, answers: Mapping[str, Answer]) -> Iterator[Fault]:

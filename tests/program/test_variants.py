@@ -65,7 +65,7 @@ def test_servers_that_fence_each_other_have_a_graph_of_the_same_shape(declared: 
     production = declared("fenced", bootstrap, phase="production")
     assert (bootstrap.refused, production.refused) == ([], [])
     for phase in (bootstrap, production):
-        assert phase.one("VipHandoff").inputs["fenced"] is True
+        assert (phase.one("VipHandoff").inputs["fenced"], phase.one("Machines").inputs["fenced"]) == (True, True)
         fenced = {
             each.name for kind in ("HostProvisioning", "BmcHost") for each in phase.of(kind) if each.inputs["fenced"]
         }

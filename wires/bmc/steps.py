@@ -47,13 +47,22 @@ UNSURE_S = 60.0  # after a lost answer, the change may still take effect; longer
 
 
 def run_steps(waits: Generator[float, None, T], clock: Clock) -> T:
-    """Run steps to their end on the caller's thread, and return their result."""
+    """Run steps to their end on the caller's thread, and return their result.
+
+    Raises:
+        BmcTimeoutError: One was late. It has a fix; within an installation, that has one that fits it better.
+    """
     while True:
         try:
             seconds = next(waits)
         except StopIteration as end:
             result: T = end.value
             return result
+        except BmcTimeoutError as late:
+            fault = late.fault
+            raise BmcTimeoutError(
+                fault.what, where=fault.where, fix=fault.fix or LATE_FIX, refused=late.refused
+            ) from None
         clock.sleep(seconds)
 
 
@@ -224,7 +233,7 @@ class Steps:
             if clock.now() >= until:
                 running = f"; the BMC's task for it reads {task}" if task else ""
                 what = f"{what} was not reached in time{running}{pacing.last}"
-                raise BmcTimeoutError(what, where=self.bmc.url, fix=pacing.fix or LATE_FIX, refused=pacing.refused)
+                raise BmcTimeoutError(what, where=self.bmc.url, fix=pacing.fix, refused=pacing.refused)
             yield min(pacing.wait_s, max(0.0, until - clock.now()))
 
     def power(self, want: Power, *, within_s: float = STEP_S) -> Waits:

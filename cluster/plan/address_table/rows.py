@@ -159,7 +159,8 @@ def _of_reservations(config: InstallConfig) -> Iterator[Row]:
     """Yield the addresses of each host on a Managed provisioning network, in the order of the file."""
     bare = config.baremetal
     for host, reserved in zip(bare.hosts or (), reservations(bare), strict=False):
-        for address in {*reserved} - _static_addresses(host):  # else the host itself says so
+        own = _static_addresses(host)
+        for address in (it for it in reserved if it not in own):  # else the host itself says so
             yield from _rows(Use.RESERVED, str(address), f"{BARE}.provisioningDHCPRange")
 
 

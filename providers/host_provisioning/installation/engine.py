@@ -398,7 +398,8 @@ class Installation:
         # The next `up` finds the server in the same state, On with an empty drive, and can only wait for it.
         wipes = "switch it off, then run `pulumi up` again, which wipes and installs it"
         if self._step == ADOPTING:
-            fix = f"look at the server's console; if it does not run this cluster, {wipes}"
+            why = self.host.untouchable
+            fix = f"look at the server's console; {why.fix if why else f'if it does not run this cluster, {wipes}'}"
         elif self._step == FIRST_BOOT:
             fix = f"{TOO_LATE}, which waits for it; if its first boot has failed, {wipes}"
         return BmcTimeoutError(text, where=self.adapters.bmc.url, fix=fix)

@@ -44,6 +44,8 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
         "payload_sha256": "c2" * 32,
         "reinstall": {},
         "out_of_etcd": [],
+        "snapshots": "",
+        "fenced": False,
         "unicast": False,
         "stack": "prod",
         "api_name": "api.okd.lab.test",

@@ -298,11 +298,13 @@ class TestFenced:
         HostProvisioningProvider().create(master)
         assert [target.untouchable for target in rollouts.targets] == [FENCED if fences else None] * 2
 
+    @pytest.mark.parametrize("out_of_etcd", [[], ["w0", "w1"]], ids=["bootstrap", "production"])
     def test_they_are_not_touched_while_etcd_cannot_be_asked(
-        self, rollouts: Rollouts, master: dict[str, Any]
+        self, rollouts: Rollouts, master: dict[str, Any], out_of_etcd: list[str]
     ) -> None:
-        with pytest.raises(ProvisioningError, match=r"etcd cannot be asked through 127\.0\.0\.1"):
-            HostProvisioningProvider().create({**master, "api_vip": "127.0.0.1"})
+        with pytest.raises(ProvisioningError, match=r"etcd cannot be asked through 127\.0\.0\.1") as caught:
+            HostProvisioningProvider().create({**master, "api_vip": "127.0.0.1", "out_of_etcd": out_of_etcd})
+        assert ("run `pulumi destroy`" in caught.value.fault.fix) is not bool(out_of_etcd)
         assert rollouts.targets == []
 
     def test_without_a_kubeconfig_they_are_not_touched(

@@ -147,6 +147,16 @@ def test_before_production_several_servers_may_be_replaced() -> None:
     assert said(*planned_faults(changed(one_reinstalled_one_replaced, STATES[1]))) == []
 
 
+@pytest.mark.parametrize(
+    ("fenced", "state", "refused"), [(True, PRODUCTION, True), (True, STATES[1], False), (False, PRODUCTION, False)]
+)
+def test_no_machine_takes_the_place_of_a_fenced_one(fenced: bool, state: str, refused: bool) -> None:
+    """It was switched off first, and refused by `HostProvisioning` then, with the former machine no host any more."""
+    change = changed(server_changes.replace, state)
+    faults = [*planned_faults(replace(change, new=change.new.changed(fenced=fenced)))]
+    assert [fault.where for fault in faults] == [f"consent.{MASTER}"] * refused
+
+
 def test_exchanged_addresses_are_said_with_the_fix_that_ends_it() -> None:
     """Case P25: the fix named the other machine's UUID, whose consent wiped it."""
     change = changed(server_changes.exchange)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from base.errors import ProvisioningError
-from providers.host_provisioning.composition import FENCED
+from base.errors import BmcTimeoutError, Fault, ProvisioningError
+from providers.host_provisioning.composition import FENCED, RAN
 from providers.host_provisioning.installation.boot_procedures import NetworkBoot
 from testing.fakes.media import FakeMedia
 from tests.unit.providers.host_provisioning.installation.rig import NAME, Rig, off_with, running
@@ -32,3 +32,16 @@ def test_no_other_server_is_touched(rig: Rig) -> None:
         rig.run()
     assert "pcs status" in caught.value.fault.fix
     assert rig.bmc.writes == []
+
+
+@pytest.mark.parametrize("untouchable", [FENCED, RAN], ids=["fenced", "ran"])
+def test_the_fix_of_one_that_does_not_answer_is_one_that_helps(
+    monkeypatch: pytest.MonkeyPatch, untouchable: Fault
+) -> None:
+    """It promised that `up` wipes a server that was switched off; its peer switches it on, and `up` refuses."""
+    rig = running(None)
+    rig.untouchable = untouchable
+    monkeypatch.setattr(rig.bmc, "is_up", lambda: False)
+    with pytest.raises(BmcTimeoutError) as caught:
+        rig.run()
+    assert caught.value.fault.fix == f"look at the server's console; {untouchable.fix}"
