@@ -191,8 +191,8 @@ def test_a_wrong_option_ends_the_run_before_anything_is_declared(changes: dict[s
             id="wrong",
         ),
         pytest.param(
-            lambda c: c["controlPlane"].update(architecture="s390x"),
-            [f"{FILE}: controlPlane.architecture: s390x: not supported yet"],
+            lambda c: [pool.update(architecture="s390x") for pool in (c["controlPlane"], *c["compute"])],
+            [f"{FILE}: {pool}.architecture: s390x: not supported yet" for pool in ("controlPlane", "compute[0]")],
             id="good-and-unsupported",
         ),
         pytest.param(
