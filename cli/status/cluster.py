@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import cached_property, partial
 
 from assets.contract import API_PORT
-from base.errors import PayloadError
+from base.errors import OwnAddressError, PayloadError, SegmentError
 from base.shown import few, short
 from cli.status.answers import Level, Question, Row
 from cluster.options import Phase
@@ -108,7 +108,13 @@ def vips(cluster: Cluster) -> Iterator[Question]:
 
 
 def _holder(name: str, address: Address, machines: Sequence[Machine], *, must: bool) -> Rows:
-    macs = macs_at(str(address), wait_s=VIP_S)
+    try:
+        macs = macs_at(str(address), wait_s=VIP_S)
+    except OwnAddressError:
+        raise
+    except SegmentError as error:  # a person elsewhere is not to be told that it is wrong
+        yield Row("vip", name, Level.WARNING, str(error))
+        return
     nodes = {machine.name: str(machine.address_of(address.version)) for machine in machines}
     holder = vip_holder([macs], nodes, partial(macs_at, wait_s=NODE_S)) if macs else None
     if holder:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from base.clock import SYSTEM_CLOCK
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError, Fault, SnapshotError
 from boot_media.host_isos import IsoMedia
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.etcd_snapshot import EtcdSnapshots
@@ -32,8 +32,7 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     plan = replace(plan, adopted=_adopted(spec, plan, kubeconfig))
     _refuse_etcd_members(spec, plan, kubeconfig)
     if plan.saves_etcd(spec):
-        report = plugin.row(spec.urn)
-        EtcdSnapshots.of(spec.stack, spec.api_name, spec.api_vip, spec.snapshots, report).take()
+        _save_etcd(spec)
     joining = composition.joining_of(spec, kubeconfig) if kubeconfig else None
     missing = composition.missing_of(spec, recipe, kubeconfig, joining)
     with composition.image_server_of(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
@@ -42,6 +41,16 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     if failed:
         raise not_installed(spec, failed, plan.reinstall.keys() - failed.keys())
     return plan.outputs(_results(spec, installations), joining.approved if joining else {})
+
+
+def _save_etcd(spec: HostProvisioningSpec) -> None:
+    snapshots = EtcdSnapshots.of(spec.stack, spec.api_name, spec.api_vip, spec.snapshots, plugin.row(spec.urn))
+    try:
+        snapshots.take()
+    except SnapshotError as error:
+        what, details = error.fault.what, error.fault.details
+        fix = f"{error.fault.fix}; to have `pulumi up` go on without a snapshot, remove the option `snapshots`"
+        raise SnapshotError(what, where=error.fault.where, fix=fix, details=details) from None
 
 
 def _refuse_mix_ups(plan: InstallationPlan) -> None:

@@ -94,12 +94,21 @@ def _engine(spec: VipHandoffSpec) -> HandoffEngine:
 
 
 def _not_saved(spec: VipHandoffSpec) -> str | None:
-    """Save etcd; return why that failed, or None."""
+    """Save etcd; return why that failed, or None.
+
+    Raises:
+        ConfigError: The folder cannot be written.
+        EngineGoneError: The engine has ended meanwhile.
+        PayloadError: The payload has no kubeconfig.
+    """
     snapshots = EtcdSnapshots.of(spec.stack, f"api.{spec.domain}", spec.vips[0], spec.snapshots, row(spec.urn))
     try:
         snapshots.take()
     except SnapshotError as error:
         return "; ".join([error.fault.what, *error.fault.details])
+    SYSTEM_CLOCK.sleep(
+        0
+    )  # a snapshot takes minutes, in which the engine may have ended, and the next word moves VIPs
     return None
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 
+from base.errors import SegmentError
 from cli.status import cluster as readers
 from cli.status.answers import Level, Row
 from cli.status.cluster import Cluster
 from testing import plans
 from wires.api.resources import R
+from wires.segment.neighbours import own_address
 
 MASTERS = ["okd-master-0", "okd-master-1", "okd-master-2"]
 NODES, REQUESTS = "/api/v1/nodes", "/apis/certificates.k8s.io/v1/certificatesigningrequests"
@@ -54,6 +56,25 @@ def test_a_server_without_a_ready_node_is_wrong_only_in_production(phase: str, l
     assert rows[2] == Row("node", "okd-master-2", level, "there is no such node")
     compute = ["okd-worker-0", "okd-worker-1"] if phase == "production" else []
     assert [row.name for row in rows] == [*MASTERS, *compute], "phase bootstrap does not install compute"
+
+
+@pytest.mark.parametrize(
+    ("error", "level"),
+    [
+        (SegmentError("no interface of this machine is on its network"), WARNING),
+        (own_address("192.168.111.5"), WRONG),
+    ],
+    ids=["elsewhere", "its-own"],
+)
+def test_a_vip_that_this_machine_cannot_see_is_a_warning(
+    error: SegmentError, level: Level, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(address: str, *, wait_s: float) -> frozenset[str]:
+        raise error
+
+    monkeypatch.setattr(readers, "macs_at", refuse)
+    rows = [row for question in readers.vips(cluster()) for row in question.answer()]
+    assert [(row.level, row.says) for row in rows] == [(level, str(error))] * 2
 
 
 def addresses(*last: int) -> dict[str, Any]:

@@ -268,12 +268,14 @@ class TestOutOfEtcd:
         self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         def refuse(_: object) -> None:
-            raise SnapshotError("not saved", where="etcd")
+            raise SnapshotError("not saved", where="etcd", fix="have the API answer", details=["no answer"])
 
         monkeypatch.setattr(EtcdSnapshots, "take", refuse)
         changes = {**self.CHANGES, "role": role, "snapshots": "/saved", "payload_sha256": saved[0]}
-        with pytest.raises(SnapshotError, match="etcd: not saved"):
+        with pytest.raises(SnapshotError) as error:
             updated({**INSTALLED, "stack": "prod"}, **changes)
+        without = "to have `pulumi up` go on without a snapshot, remove the option `snapshots`"
+        assert f"etcd: not saved\n    no answer. Fix: have the API answer; {without}" in str(error.value)
         assert rollouts.targets == []
 
 

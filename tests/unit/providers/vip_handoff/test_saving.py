@@ -1,13 +1,20 @@
 """With the option `snapshots`, etcd is saved before the first word to the bootstrap; without one, nothing moves."""
 
+import socket
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from base.clock import SYSTEM_CLOCK
+from base.errors import EngineGoneError
 from cluster.values.balancer import Balancer
+from providers.etcd_snapshot import EtcdSnapshots
 from providers.vip_handoff.model import VipHandoffSpec
+from providers.vip_handoff.provider import _not_saved
 from testing.fakes.lan import NEVER, spec_with
 from testing.handoff_rig import RELEASED, TOOK_IT, Rig
+from testing.kubeconfigs import write_kubeconfig
 
 LAN = {balancer: {"one_way": balancer is Balancer.OPERATOR} for balancer in Balancer}
 
@@ -49,3 +56,18 @@ def test_a_vip_that_has_moved_already_is_no_reason_to_save_nothing(lan: dict[str
     rig = Rig(saving(Balancer.CLUSTER), **lan)
     rig.move()
     assert rig.states[:3] == ["gate", "save", then]
+
+
+def test_an_engine_that_ends_meanwhile_moves_nothing(payload: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_kubeconfig(payload)
+    taken = list[Path]()
+
+    def take(own: EtcdSnapshots) -> None:
+        taken.append(own.folder)
+        with socket.create_server(("127.0.0.1", 0)) as engine:
+            monkeypatch.setattr(SYSTEM_CLOCK, "engine", engine.getsockname())
+
+    monkeypatch.setattr(EtcdSnapshots, "take", take)
+    with pytest.raises(EngineGoneError):
+        _not_saved(saving(Balancer.CLUSTER).changed(stack="prod"))
+    assert taken == [Path("/var/lib/snapshots/prod")]
