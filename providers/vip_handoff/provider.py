@@ -106,9 +106,8 @@ def _not_saved(spec: VipHandoffSpec) -> str | None:
         snapshots.take()
     except SnapshotError as error:
         return "; ".join([error.fault.what, *error.fault.details])
-    SYSTEM_CLOCK.sleep(
-        0
-    )  # a snapshot takes minutes, in which the engine may have ended, and the next word moves VIPs
+    # A snapshot takes minutes, in which the engine may have ended; the next word moves VIPs.
+    SYSTEM_CLOCK.sleep(0)
     return None
 
 
