@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+import threading
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
 
 import pytest
 
@@ -112,11 +114,43 @@ class Scene:
         os.waitpid(mover, 0)
         assert reported, f"the move ended without the line {line!r}"
 
+    def move_killed_after_let_go(self) -> None:
+        """Move as in `move_killed`, and kill the mover once the VM has ended, which the state does not record yet."""
+        vm = self.cluster.bootstrap.process
+        # The killed process is not the VM's parent, so its Popen cannot end the VM.
+        self.handoff.when["let go"] = partial(os.kill, vm.pid, signal.SIGKILL)
+        self.move_killed("done")
+        assert vm.wait(60) == -signal.SIGKILL
+
     def returned(self, sent: list[str], *words: str) -> None:
         """Assert that the move fails with `words` and is undone, after `sent` and `hold` were sent."""
         self.fails(*words)
         assert self.handoff.sent == [*sent, "hold"]
         assert self.cluster.bootstrap.holds(self.cluster.vips[0])
+
+
+def completes_late(scene: Scene) -> None:
+    """Have OKD remove the bootstrap's member of etcd only once the handoff waits for that."""
+    scene.serves_the_signal(status="complete", removed="False")
+
+    def complete() -> None:
+        assert not scene.handoff.stopped
+        scene.serves_the_signal(status="complete", removed="True")
+
+    scene.handoff.when["await: etcd's condition EtcdBootstrapMemberRemoved: False"] = complete
+
+
+def drops_own_link_in_soak(scene: Scene) -> None:
+    """Have the uplink of `behind_an_uplink` be down for 3 s in the soak, which takes 4 s."""
+    scene.handoff.soak_s = 4
+
+    def drop() -> None:
+        ip("link set uplink down")
+        back = threading.Timer(3, ip, ["link set uplink up"])
+        scene.stack.callback(back.join)
+        back.start()
+
+    scene.handoff.when["soak"] = drop
 
 
 def filtered(machine: Machine, rule: str) -> None:

@@ -1,9 +1,6 @@
 """Faults while the VIP moves: each row of the table in docs/explanation/handoff.md, on real keepalived."""
 
-import os
 import re
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -14,7 +11,7 @@ import pytest
 
 from providers.vip_handoff.model import VipHandoffOuts
 from testing.documents import table
-from testing.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
+from testing.namespaces import give_up_raw_sockets, in_own_network, needs_root, neighbour
 from testing.scene.cluster import cluster_of
 from testing.scene.fault import (
     ASKED,
@@ -24,6 +21,8 @@ from testing.scene.fault import (
     Measured,
     Scene,
     behind_an_uplink,
+    completes_late,
+    drops_own_link_in_soak,
     filtered,
 )
 from testing.scene.handoff import handoff_of
@@ -197,15 +196,7 @@ def multicast_filtered(scene: Scene) -> None:
 def own_link_drops(scene: Scene) -> None:
     behind_an_uplink(scene.nodes)
     scene.start(*NODES)
-    scene.handoff.soak_s = 4
-
-    def drop() -> None:
-        ip("link set uplink down")
-        back = threading.Timer(3, ip, ["link set uplink up"])
-        scene.stack.callback(back.join)
-        back.start()
-
-    scene.handoff.when["soak"] = drop
+    drops_own_link_in_soak(scene)
     outs = scene.done(RELEASED)
     assert outs.gap_ms is not None
     assert outs.gap_ms > 2500, "the client has met the outage"
@@ -228,13 +219,7 @@ def without_raw_sockets(scene: Scene) -> None:
 
 def payload_completes_late(scene: Scene) -> None:
     scene.start(*NODES)
-    scene.serves_the_signal(status="complete", removed="False")
-
-    def complete() -> None:
-        assert not scene.handoff.stopped
-        scene.serves_the_signal(status="complete", removed="True")
-
-    scene.handoff.when["await: etcd's condition EtcdBootstrapMemberRemoved: False"] = complete
+    completes_late(scene)
     assert scene.done(RELEASED).completion == "complete"
     assert not scene.handoff.when, "the signal was asked for, and waited for"
 
@@ -282,11 +267,7 @@ def killed_before_let_go(scene: Scene) -> None:
 
 def killed_after_let_go(scene: Scene) -> None:
     scene.start(*NODES)
-    vm = scene.cluster.bootstrap.process
-    # The killed process is not the VM's parent, so its Popen cannot end the VM.
-    scene.handoff.when["let go"] = partial(os.kill, vm.pid, signal.SIGKILL)
-    scene.move_killed("done")
-    assert vm.wait(60) == -signal.SIGKILL
+    scene.move_killed_after_let_go()
     scene.handoff.when.clear()
     scene.done(ASKED)
 

@@ -3,10 +3,7 @@
 The bootstrap has the rendered files; the nodes have a keepalived as the machine-config operator sets it up.
 """
 
-import os
 import re
-import signal
-import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -21,9 +18,20 @@ from providers.vip_handoff.model import VipHandoffOuts
 from providers.vip_handoff.states import CONFIGURED_S
 from testing import clusters
 from testing.documents import table
-from testing.namespaces import give_up_raw_sockets, in_own_network, ip, needs_root, neighbour
+from testing.namespaces import give_up_raw_sockets, in_own_network, needs_root, neighbour
 from testing.scene.cluster import cluster_of
-from testing.scene.fault import ASKED, NODES, RELEASED, UNTOUCHED, Measured, Scene, behind_an_uplink, filtered
+from testing.scene.fault import (
+    ASKED,
+    NODES,
+    RELEASED,
+    UNTOUCHED,
+    Measured,
+    Scene,
+    behind_an_uplink,
+    completes_late,
+    drops_own_link_in_soak,
+    filtered,
+)
 from testing.scene.handoff import handoff_of
 from testing.scene.machine import BRIDGE, LO_FREE_S, until
 
@@ -203,15 +211,7 @@ def own_api_ends_in_soak(scene: Scene) -> None:
 def own_link_drops(scene: Scene) -> None:
     behind_an_uplink(scene.nodes)
     start(scene, *NODES)
-    scene.handoff.soak_s = 4
-
-    def drop() -> None:
-        ip("link set uplink down")
-        back = threading.Timer(3, ip, ["link set uplink up"])
-        scene.stack.callback(back.join)
-        back.start()
-
-    scene.handoff.when["soak"] = drop
+    drops_own_link_in_soak(scene)
     outs = scene.done(LEFT)
     assert outs.seconds["soak"] > scene.handoff.soak_s + 2.5, "the soak restarted"
 
@@ -224,13 +224,7 @@ def without_raw_sockets(scene: Scene) -> None:
 
 def payload_completes_late(scene: Scene) -> None:
     start(scene, *NODES)
-    scene.serves_the_signal(status="complete", removed="False")
-
-    def complete() -> None:
-        assert not scene.handoff.stopped
-        scene.serves_the_signal(status="complete", removed="True")
-
-    scene.handoff.when["await: etcd's condition EtcdBootstrapMemberRemoved: False"] = complete
+    completes_late(scene)
     assert scene.done(LEFT).completion == "complete"
 
 
@@ -247,11 +241,7 @@ def payload_never_complete(scene: Scene) -> None:
 
 def killed_after_let_go(scene: Scene) -> None:
     start(scene, *NODES)
-    vm = scene.cluster.bootstrap.process
-    # The killed process is not the VM's parent, so its Popen cannot end the VM.
-    scene.handoff.when["let go"] = partial(os.kill, vm.pid, signal.SIGKILL)
-    scene.move_killed("done")
-    assert vm.wait(60) == -signal.SIGKILL
+    scene.move_killed_after_let_go()
     start_again(scene)
     scene.done(ASKED)
 
