@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import ConfigDict, Field, SecretStr
 
 from base.spec import Model
-from cluster.install_config.platform import MANAGED, RootDeviceHints
+from cluster.install_config.platform import DISABLED, MANAGED, RootDeviceHints
 from cluster.install_config.rules.pools import FENCED
 from cluster.options import BmcOptions, Images, MediaSource, Options, Runtime, Transport
 from cluster.plan.network_config import NetworkConfig
@@ -309,8 +309,9 @@ class Intent(Planned):
 
     @property
     def boots_over_ipv6(self) -> bool:
-        """Whether the provisioning network is of IPv6."""
-        return self.provisioning.cidr is not None and self.provisioning.cidr.version == IPV6
+        """Whether there is a provisioning network, and it is of IPv6."""
+        cidr = self.provisioning.cidr
+        return self.provisioning.mode != DISABLED and cidr is not None and cidr.version == IPV6
 
     @property
     def serves_boots(self) -> bool:

@@ -341,6 +341,14 @@ def test_over_ipv6_each_host_has_eight_addresses_of_its_own() -> None:
     ]  # fmt: skip
 
 
+def test_nothing_boots_over_ipv6_where_there_is_no_provisioning_network() -> None:
+    """A CIDR may stand in the file all the same."""
+    intent = intent_with(
+        lambda c: bare(c).update(provisioningNetwork="Disabled", provisioningNetworkCIDR="fd00::/64")
+    )
+    assert not intent.boots_over_ipv6
+
+
 def test_the_control_plane_claims_the_vip_that_compute_boots_from() -> None:
     vip = intent_with(from_network(4, clusterProvisioningIP="172.22.0.7")).provisioning_vip
     assert vip is not None
