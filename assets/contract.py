@@ -9,8 +9,13 @@ from payload import reading
 
 API_PORT, CONFIG_PORT = 6443, reading.CONFIG_PORT
 """Ports of the cluster's API, and of the config server, from which a machine fetches its Ignition on first boot."""
-KUBELET_PORT, ETCD_PORT, INGRESS_PORT = 10250, 2379, 443
-"""Ports of a node's kubelet and etcd, and of the routers behind the Ingress VIP."""
+KUBELET_PORT, INGRESS_PORT = 10250, 443
+"""Ports of a node's kubelet, and of the routers behind the Ingress VIP."""
+ETCD_PORT = 2379
+"""Port of etcd's clients, on all addresses of its node; it wants a client certificate.
+
+Source: bindata/etcd/pod.gotpl.yaml of openshift/cluster-etcd-operator, b4786ae33.
+"""
 BALANCER_PORT = 9445
 """Port of haproxy, to which port 6443 of the API VIP is redirected."""
 ALIVE_PORT = 9444

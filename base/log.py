@@ -58,6 +58,11 @@ def close() -> None:
         run.close()
 
 
+def stack_of(urn: str) -> str:
+    """Return the stack in a resource's URN."""
+    return urn.partition("::")[0].rpartition(":")[2]
+
+
 @contextmanager
 def working(action: Action, urn: str, machine: str, begun: Callable[[Path], None]) -> Iterator[None]:
     """Log the block as work on the resource `urn`; the first such block of a process opens the run's log.
@@ -70,7 +75,7 @@ def working(action: Action, urn: str, machine: str, begun: Callable[[Path], None
         machine: Its host or VM; may be empty.
         begun: Called with the path of the run's log when the log is opened.
     """
-    run = _started(urn.partition("::")[0].rpartition(":")[2], begun) if urn and SYSTEM_CLOCK.engine else None
+    run = _started(stack_of(urn), begun) if urn and SYSTEM_CLOCK.engine else None
     if run is None:
         yield
         return

@@ -15,6 +15,7 @@ from typing import IO, Self
 
 from pydantic import Base64Bytes, Field
 
+from assets.contract import ETCD_PORT
 from base.errors import ConfigError, Fault, SnapshotError
 from base.files import PRIVATE_FOLDER, replaced
 from base.progress import Progress, Report
@@ -24,7 +25,7 @@ from payload.kubeconfig import needed, read_kubeconfig
 from wires.api.kubernetes import KubeApi
 from wires.api.resources import ETCD_MEMBERS, ConfigMap, KubernetesReader
 from wires.etcd.client import EtcdClient
-from wires.etcd.member import PORT, Block, EtcdMember
+from wires.etcd.member import Block, EtcdMember
 from wires.etcd.writes import SAVE, folder_of, to_folder
 
 ETCD_CA = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-ca-bundle"
@@ -95,7 +96,7 @@ class EtcdSnapshots:
             else:
                 self.report(Progress(SAVE, f"{path}: {size >> 20} MiB, revision {revision} or later"))
                 return path
-        fix = f"have this machine reach {PORT} of the control plane, and a majority of etcd answer; {OPERATOR}"
+        fix = f"have this machine reach {ETCD_PORT} of the control plane, and a majority of etcd answer; {OPERATOR}"
         raise SnapshotError("not saved: no member gave a snapshot", where="etcd", fix=fix, details=problems)
 
     def _members(self) -> tuple[EtcdMember, list[str]]:

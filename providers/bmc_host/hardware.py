@@ -4,6 +4,7 @@ from contextlib import closing
 from dataclasses import replace
 
 from base.errors import BmcError, ConfigError
+from base.log import stack_of
 from cluster.inventory.drift import changes
 from cluster.inventory.file import inventory_file, read_inventory
 from providers.bmc_host.model import BmcHostSpec
@@ -11,7 +12,7 @@ from providers.bmc_host.model import BmcHostSpec
 
 def changed_since_inventory(spec: BmcHostSpec) -> str:
     """Return what has changed, in one line. Empty: nothing, or there is no inventory, or the BMC does not tell."""
-    file = inventory_file(_stack(spec.urn))
+    file = inventory_file(stack_of(spec.urn))
     if spec.bmc.url.speaks_ipmi or not file.exists():
         return ""
     try:
@@ -30,8 +31,3 @@ def changed_since_inventory(spec: BmcHostSpec) -> str:
     except BmcError:
         return ""
     return f"since the inventory of {inventory.dated:%Y-%m-%d}: {'; '.join(found)}" if found else ""
-
-
-def _stack(urn: str) -> str:
-    """Return the stack in a resource's URN."""
-    return urn.partition("::")[0].rpartition(":")[2]

@@ -38,7 +38,7 @@ SAVED_AT = datetime(2026, 11, 27, 3, 0, 5, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Members:
-    """Members of etcd on loopback addresses, with the flags of OKD's etcd pod (see `wires.etcd.member.PORT`)."""
+    """Members of etcd on loopback addresses, with the flags of OKD's etcd pod (see `assets.contract.ETCD_PORT`)."""
 
     folder: Path
     started: dict[str, subprocess.Popen[bytes]]

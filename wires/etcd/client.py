@@ -10,9 +10,10 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from assets.contract import ETCD_PORT
 from base.shown import short
 from cluster.values.address import netloc
-from wires.etcd.member import PORT, Block
+from wires.etcd.member import Block
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -73,7 +74,7 @@ class EtcdClient:
 
         credentials = grpc.ssl_channel_credentials(self.ca_pem, self.key, self.certificate)
         try:
-            with grpc.secure_channel(netloc(address, PORT), credentials, OPTIONS) as channel:
+            with grpc.secure_channel(netloc(address, ETCD_PORT), credentials, OPTIONS) as channel:
                 yield channel
         except grpc.RpcError as error:
             # All errors of a call are calls too; only the stubs do not say so.

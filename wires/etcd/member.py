@@ -3,12 +3,6 @@
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
-PORT = 2379
-"""Of etcd's clients. OKD's etcd serves there on all addresses of its node, and wants a client certificate.
-
-Source: bindata/etcd/pod.gotpl.yaml of openshift/cluster-etcd-operator, b4786ae33.
-"""
-
 
 class Block(NamedTuple):
     """The next part of a snapshot."""
