@@ -2,12 +2,12 @@
 
 from typing import Any
 
+from cluster.inventory.model import GIB
 from lab.disks import Disk
 from lab.inventory import Site
 
 STORAGE = "1"
 """Id of a server's only Storage."""
-GIB = 1 << 30
 
 
 def storages(site: Site) -> dict[str, list[dict[str, Any]]]:
