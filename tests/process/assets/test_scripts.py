@@ -285,6 +285,8 @@ def channel(scripts: Path) -> Iterator[Guest]:
         command = [*alone, "bash", str(scripts / "bin/okd-vip-channel.sh")]
         with subprocess.Popen(command, env={"PATH": f"{scripts}/bin:{SBIN}"}) as script:
             try:
+                network = f"/proc/{script.pid}/ns/net"
+                until("a network of its own", lambda: os.readlink(network) != os.readlink("/proc/self/ns/net"))
                 yield Guest(port, script.pid)
             finally:
                 script.kill()
