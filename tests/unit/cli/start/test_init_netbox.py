@@ -19,7 +19,7 @@ from testing.fakes.site import FakeSite
 
 CONFIG, STACK = "stacks/prod/install-config.yaml", "stacks/Pulumi.prod.yaml"
 NAMES = ("node-b", "node-a", "node-c", "node-d", "node-e")
-TAGS = (["worker"], ["control-plane"], [], ["master"], [])
+TAGS: tuple[list[str], ...] = (["worker"], ["control-plane"], [], ["master"], [])
 """Of the devices, beside that of the cluster: the two that say nothing fill up the roles in NetBox's order."""
 
 
