@@ -49,8 +49,8 @@ class Life:
         self.is_half_destroyed = False
         self.runs = 0
         self._set_traits()
-        self.found = dict[str, BootOverride]()
-        """How each server was when it was taken over."""
+        self.found = dict[str, tuple[BootOverride, ...]]()
+        """How each server was before and after it was taken over: a person may have switched it on meanwhile."""
 
     def _set_traits(self) -> None:
         for server, traits in zip(self.world.servers.values(), self.history.traits, strict=True):
@@ -172,6 +172,7 @@ class Life:
     def _bounded(self, name: str, spec: Spec, call: Callable[[], Any]) -> Any:
         world, began = self.world, self.world.clock.now()
         kind, _, host = name.partition("/")
+        before = world.servers[host].override if host else None
         try:
             outs = call()
         finally:
@@ -179,8 +180,8 @@ class Life:
             most = MOST_S[kind]
             if spent > most:
                 world.breach("deadline", f"{name}: {spent:.0f} s, at most {most} s")
-        if host and name not in self.stack.kept:  # nothing but its power and its media was written
-            self.found[host] = world.servers[host].override
+        if before and name not in self.stack.kept:  # nothing but its power and its media was written
+            self.found[host] = (before, world.servers[host].override)
         if name == API and self.operation == "up":
             self._proven()
         return outs
@@ -373,7 +374,9 @@ class Life:
         if self.world.libvirt.domains or self.world.libvirt.volumes.keys() != {self.world.site.base_volume}:
             self.world.breach("gone", f"{[*self.world.libvirt.domains]}, {[*self.world.libvirt.volumes]}")
         for host, found in self.found.items():
-            self._judge_found(host, found)
+            wrong = [self._not_as_found(host, each) for each in found]
+            if all(wrong):
+                self.world.breach("found", f"{host}: {'; '.join(wrong[0])}")
 
     def _destroy(self, *, ignore_protect: bool = False) -> bool:
         """Destroy the cluster, doing what the errors say; return whether that succeeds."""
@@ -390,10 +393,10 @@ class Life:
         self.world.breach("converges", f"destroy: {'; '.join(errors)}"[:400])
         return False
 
-    def _judge_found(self, host: str, found: BootOverride) -> None:
+    def _not_as_found(self, host: str, found: BootOverride) -> list[str]:
         server = self.world.servers[host]
         if server.machine.serial != f"SERIAL-{host}":
-            return
+            return []
         wrong = [] if server.state is Power.OFF else ["it is on"]
         if server.image:
             wrong.append(f"{server.image} is in its drive")
@@ -403,8 +406,7 @@ class Life:
             wrong.append(f"boot override {now.target} {now.enabled}, found {found.target} {found.enabled}")
         if now.mode != found.mode and not server.waits:
             wrong.append(f"boot mode {now.mode}, found {found.mode}")
-        if wrong:
-            self.world.breach("found", f"{host}: {'; '.join(wrong)}")
+        return wrong
 
 
 def _with(pairs: tuple[tuple[str, str], ...], key: str, value: str) -> tuple[tuple[str, str], ...]:
