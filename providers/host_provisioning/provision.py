@@ -13,7 +13,7 @@ from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.scheduler import install_all
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
-from providers.host_provisioning.records import InstallationPlan, InstalledHost, not_installed
+from providers.host_provisioning.records import InstallationPlan, InstalledHost, fenced_fault, not_installed
 from providers.pulumi import plugin
 from wires.api.kubernetes import KubeApi
 
@@ -83,9 +83,7 @@ def _refuse_etcd_members(spec: HostProvisioningSpec, plan: InstallationPlan, kub
         return
     in_production, again = bool(spec.out_of_etcd), sorted({*plan.reinstall, *plan.replaced})
     if spec.fenced and again:
-        what = "its peer fences the machine that was installed, and would switch it on again"
-        fix = "name the former machine again; to install the cluster again, destroy it first"
-        raise ConfigError(*(Fault(f"{plan.option_of(name)}.{name}", what, fix) for name in again))
+        raise ConfigError(*(fenced_fault(plan.option_of(name), name) for name in again))
     if in_production and len(again) > 1:
         fix = "reinstall or replace one of them in each `pulumi up`"
         raise ConfigError(Fault("hosts", f"{' and '.join(again)} hold copies of etcd", fix))

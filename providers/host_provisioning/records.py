@@ -154,13 +154,28 @@ def _wrong_reinstalls(old: HostProvisioningSpec | None, new: HostProvisioningSpe
 
 
 def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator[Fault]:
-    """Yield the installed hosts that lose an address, although nothing is written to them any more."""
+    """Yield the installed hosts that lose an address, although nothing is written to them any more.
+
+    And those that are to be other machines, although their peers fence them: that ends before `BmcHost` acts.
+    """
     for name in plan.untouched:
         before, now = (spec.hosts[name].all_addresses for spec in (old, new))
         if lost := [address for address in before if address not in now]:
             what = f"{name} was installed with {' and '.join(lost)}, and is to have {' and '.join(now)}"
             fix = f"keep its address, or have it installed again with `reinstall.{name}`"
             yield Fault(f"hosts.{name}", what, fix)
+    for name in plan.untouched:
+        known, named_now = old.hosts[name].consent, new.hosts[name].consent
+        if known and named_now != known and not old.identity_of(name).identity.answers_to(named_now):
+            yield fenced_fault("consent", name)
+
+
+def fenced_fault(option: str, host: str) -> Fault:
+    """Return the fault of an option by which an installed host would be wiped, although its peer fences it."""
+    what = "its peer fences the machine that was installed, and would switch it on again"
+    return Fault(
+        f"{option}.{host}", what, "name the former machine again; to install the cluster again, destroy it first"
+    )
 
 
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:
