@@ -22,6 +22,7 @@ from lab.images import Images, ensure_images
 from lab.inventory import STACK, Site, fitting, free_mib, load_site
 from lab.paths import PROJECT
 from lab.payload import make_kubernetes_payload, make_payload, write_payload
+from lab.rehearsal.drills import Drills
 from lab.rehearsal.evidence import errors_of, keep_evidence
 from lab.rehearsal.faults import Faults, ignore_power_button
 from lab.rehearsal.fencing import FencingProofs
@@ -81,6 +82,8 @@ def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
         kubernetes = payload == KUBERNETES or wanted.api_is_real
         programs = (*GUEST_PROGRAMS, KUBERNETES) if kubernetes else GUEST_PROGRAMS
         images = _lab_up(report, wanted, programs)
+        if keep:
+            site.keep()
         with prioritized_over_servers(), inside_the_site():
             run = _run_faults if scenario == FAULTS else _run_whole
             run(_prepared(report, wanted, images, scenario, kubernetes=kubernetes), keep=keep)
@@ -158,6 +161,8 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     if rehearsal.objects:
         rehearsal.objects.are_repaired()
     rehearsal.secrets()
+    if rehearsal.stack.name == STACK and not rehearsal.operator:
+        Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from lab.paths import (
     CONSOLE,
     DISKS,
     DNS,
+    KEPT,
     LIBVIRT_URI,
     LOCK,
     LOG,
@@ -32,15 +33,18 @@ from lab.paths import (
 from lab.shell import LabError, run
 from lab.site import balancer, bmc, bmc_traffic, chronyd, libvirtd, network, provisioning
 from lab.site.console import console_tail
+from lab.twin import PASSWORD
 
 __all__ = [
     "SiteStatus",
     "bmc_ca",
     "bmc_writes",
+    "change_bmcs",
     "console_tail",
     "down",
     "exec_command",
     "foreign_bmc_packets",
+    "keep",
     "refuse_another",
     "reserved",
     "stack_up",
@@ -105,7 +109,7 @@ class SiteStatus:
 
 
 def up(site: Site, images: SiteImages, report: Report) -> None:
-    """Start all missing parts of a site; safe to repeat, also after a crash. Any other site must be down first.
+    """Start all missing parts of a site; safe to repeat, also after a crash. What is left of another one goes.
 
     Raises:
         LabError: A part did not start; the others remain, for inspection or for `down`.
@@ -113,6 +117,8 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
     start, stack = time.monotonic(), site.twin.stack
     with _site_locked():
         refuse_another(stack)
+        if network.namespace_exists() and stack_up() != stack:
+            _take_down()
         if not network.namespace_exists():
             # On the first run, or after a reboot: the folders belong to servers that no longer exist.
             _stop_daemons()
@@ -140,21 +146,24 @@ def down(report: Report) -> None:
     """Stop every machine and process of the site, and remove its files except logs; safe to repeat."""
     start = time.monotonic()
     with _site_locked():
-        _stop_daemons()
-        network.remove_network()
-        _remove_state()
+        _take_down()
     report(f"lab: down after {time.monotonic() - start:.1f} s; logs are in {LOG}")
 
 
 def refuse_another(stack: str) -> None:
-    """Refuse a stack while the twin of another one is up, which may have been kept on purpose.
+    """Refuse a stack while the twin of another one is kept. What a killed rehearsal has left is nobody's.
 
     Raises:
         LabError: It is.
     """
-    if network.namespace_exists() and (other := stack_up()) != stack:
+    if network.namespace_exists() and KEPT.exists() and (other := stack_up()) != stack:
         fix = f"run `{sys.executable} -m lab down`, which removes its machines, then run this again"
         raise LabError(f"the lab has the twin of {other}. Fix: when nobody needs it, {fix}")
+
+
+def keep() -> None:
+    """Have the site stay up until somebody takes it down."""
+    KEPT.touch()
 
 
 @contextmanager
@@ -196,6 +205,12 @@ def stop_provisioner_services() -> None:
             daemon.stop()
 
 
+def change_bmcs(site: Site, *, password: str = PASSWORD, dead: Container[str] = ()) -> None:
+    """Give all BMCs a password, and have those of the servers `dead` not answer."""
+    with _site_locked():
+        bmc.change(site, password=password, dead=dead)
+
+
 def bmc_writes() -> int:
     """Return the number of changing requests to the BMC since the lab came up."""
     return bmc.writes().total()
@@ -235,6 +250,12 @@ def _offer_iso(images: SiteImages) -> None:
 def _stop_daemons() -> None:
     for daemon in _DAEMONS:
         daemon.stop()
+
+
+def _take_down() -> None:
+    _stop_daemons()
+    network.remove_network()
+    _remove_state()
 
 
 def _remove_state() -> None:
