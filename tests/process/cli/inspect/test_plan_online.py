@@ -102,8 +102,10 @@ def site(tmp_path: Path, mirror: Registry) -> Site:
 
 
 @pytest.fixture(autouse=True)
-def _no_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def _own_times(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("wires.registry.client.WAIT_S", 0.0)
+    for limit in ("wires.registry.client.REQUEST_S", "cli.inspect.online.CONNECT_S", "cli.inspect.online.DEADLINE_S"):
+        monkeypatch.setattr(limit, 100.0)  # other work may slow this one down
 
 
 def test_a_mirror_that_has_all_is_named_and_the_plan_is_printed(site: Site) -> None:
@@ -221,7 +223,8 @@ def test_a_certificate_of_another_name_is_refused(site: Site, mirror: Registry) 
 def test_a_registry_that_answers_badly_is_one_line(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, says: str
 ) -> None:
-    monkeypatch.setattr("wires.registry.client.REQUEST_S", 0.3)
+    if not answer:
+        monkeypatch.setattr("wires.registry.client.REQUEST_S", 0.1)
     with https_server(str(tmp_path / "registry" / "tls.pem"), answer) as bad:
         site.name = f"127.0.0.1:{bad.port}"
         (line,) = site.lacks()
