@@ -94,7 +94,7 @@ def online(file: Path, stack: str, intent: Intent, clock: Clock = SYSTEM_CLOCK) 
         raise ConfigError(Fault(f"{CONFIG}: images.release", "no release is known to ask registries for", TO_PAYLOAD))
     secret = stack_pull_secret(stack) or config.pull_secret.get_secret_value()
     registries = Registries(config, secret, frozenset(map(str, intent.architectures.values())), clock)
-    named = {name: ImageReference.of(image) for name, image in intent.images if image and name != RELEASE}
+    named = {f"images.{name}": ImageReference.of(image) for name, image in intent.images if name != "release"}
     images = {RELEASE: release, **{name: image for name, image in named.items() if image}}
     with closing(registries):
         if found := registries.release(release):

@@ -47,6 +47,8 @@ class Site:
         for path, digest in ((RELEASES, self.release), *((CONTENT, digest) for digest in self.images.values())):
             mirror.push(path, {"signature": digest.encode()}, f"{digest.replace(':', '-')}.sig")
         self.bundle, self.login, self.more = authority(CA).pem, LOGIN, dict[str, Any]()
+        self.services = dict[str, str]()
+        """The option `images`; empty: those of the release."""
 
     def plan(self, **environment: str) -> CompletedProcess[str]:
         """Write the stack, with a payload of it, and ask."""
@@ -83,7 +85,7 @@ class Site:
         for name, content in files.items():
             (stack / "payload" / f"{name}.ign").write_bytes(content)
         digests = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-        options = plans.options(payload=digests, images={"release": release})
+        options = plans.options(payload=digests, images=self.services or {"release": release})
         config_of_stack = {f"{plans.PROJECT}:{name}": value for name, value in options.items()}
         (stack.parent / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": config_of_stack}))
 
@@ -307,3 +309,11 @@ def test_a_registry_that_refuses_is_asked_once(site: Site, tmp_path: Path) -> No
         mirrors = f"{FILE}: imageDigestSources[0].mirrors"
         assert site.lacks() == [f"{mirrors}[0]: {what}", f"{mirrors}[1]: {what}"]
         assert len(bad.requests) == 1
+
+
+def test_images_of_the_options_are_asked_for_beside_the_release(site: Site) -> None:
+    lost = f"sha256:{'a' * 64}"
+    own = {"keepalived": site.images["cli"], "haproxy": site.images["cli"], "coredns": lost}
+    site.services = {name: f"{SOURCES[1]}@{digest}" for name, digest in own.items()}
+    lacks = f"{site.name}/okd/content lacks 1 of 6 images: images.coredns {lost}"
+    assert lacks in site.lacks()[0]
