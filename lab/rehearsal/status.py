@@ -43,7 +43,12 @@ class StatusProofs:
         words = [sys.executable, "-m", "cli", "status", self.stack.name, "--json"]
         command, environment = site.exec_command(words)
         ended = subprocess.run(
-            command, cwd=self.stack.project, env=environment, capture_output=True, text=True, check=False
+            command,
+            cwd=self.stack.project,
+            env=environment | self.stack.environment(),
+            capture_output=True,
+            text=True,
+            check=False,
         )
         if ended.returncode not in (EXIT_OK, EXIT_ERROR):
             raise RehearsalError(f"`okd-baremetal status` ended with {ended.returncode}\n{ended.stderr}")
