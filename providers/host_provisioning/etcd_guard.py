@@ -30,6 +30,9 @@ TAKE_OUT = (
 REPAIR = "have the etcd operator report all members first (`oc get clusteroperator etcd`), and take no other one out"
 ANSWER = "have the API answer first, since etcd is asked before a copy of it is wiped"
 BEFORE_PRODUCTION = "; if it will never answer, run `pulumi destroy`, and install the cluster again"
+IN_PRODUCTION = (
+    "; if the API will never answer, restore or destroy the cluster (docs/how-to/restore-a-control-plane.md)"
+)
 
 _Problem = tuple[str, str]
 """What is wrong, and the fix."""
@@ -80,7 +83,7 @@ class EtcdQuorum:
 
     @property
     def _answer(self) -> str:
-        return ANSWER if self.in_production else f"{ANSWER}{BEFORE_PRODUCTION}"
+        return f"{ANSWER}{IN_PRODUCTION if self.in_production else BEFORE_PRODUCTION}"
 
     def _taken_out(self, host: str, addresses: Collection[str]) -> _Problem | None:
         return self._node(host) or self._members(host, addresses) or self._quorum()

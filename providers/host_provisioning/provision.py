@@ -9,7 +9,7 @@ from boot_media.host_isos import IsoMedia
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import composition
-from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.host_provisioning.etcd_guard import IN_PRODUCTION, EtcdQuorum
 from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.scheduler import install_all
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
@@ -87,7 +87,7 @@ def _refuse_etcd_members(spec: HostProvisioningSpec, plan: InstallationPlan, kub
         fix = "name the former machine again; to install the cluster again, destroy it first"
         raise ConfigError(*(Fault(f"{plan.option_of(name)}.{name}", what, fix) for name in again))
     if in_production and len(again) > 1:
-        fix = "reinstall or replace one of them in each `pulumi up`"
+        fix = f"reinstall or replace one of them in each `pulumi up`{IN_PRODUCTION}"
         raise ConfigError(Fault("hosts", f"{' and '.join(again)} hold copies of etcd", fix))
     for name in again:
         if name in plan.adopted:
