@@ -145,10 +145,10 @@ class PayloadDigests(Option):
 
 
 class Login(Option):
-    """The login to one BMC."""
+    """The login to one BMC; what it lacks is that of the install-config."""
 
-    username: str = Field(min_length=1)
-    password: SecretStr = Field(min_length=1)
+    username: str = Field("", min_length=1)
+    password: SecretStr = Field(SecretStr(""), min_length=1)
     session: bool = Field(default=False, description="True: use a Redfish session, for a BMC that refuses Basic.")
 
 
@@ -363,7 +363,7 @@ class BmcOptions(Model):
         {}, description="Serial numbers or WWNs: each line ALLOWS THOSE DISKS OF THE HOST TO BE WIPED, if stale."
     )
     bmc_credentials: dict[str, Login] = Field(
-        {}, description="The BMCs' logins that the install-config does not have."
+        {}, description="The BMCs' logins, or a part of each, in place of those of the install-config."
     )
     bmc_trust: dict[str, Trust] = {}
     bmc_ca: str = Field(

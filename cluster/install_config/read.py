@@ -23,7 +23,7 @@ from cluster.install_config.unquoted import misread_scalars
 
 
 class Credentials(NamedTuple):
-    """A BMC's login from the stack's secrets."""
+    """A BMC's login from the stack's secrets; what is empty is that of the install-config."""
 
     username: str
     password: SecretStr
@@ -203,4 +203,4 @@ def _with_credentials(config: InstallConfig, credentials: Mapping[str, Credentia
 def _login(host: Host, login: Credentials | None) -> Host:
     if login is None:
         return host
-    return host.changed(bmc=host.bmc.changed(**login._asdict()))
+    return host.changed(bmc=host.bmc.changed(**{key: value for key, value in login._asdict().items() if value}))

@@ -21,6 +21,7 @@ from lab.images import Images, ensure_images
 from lab.inventory import STACK, Site, fitting, free_mib, load_site
 from lab.paths import PROJECT
 from lab.payload import make_kubernetes_payload, make_payload, write_payload
+from lab.rehearsal.drills import Drills
 from lab.rehearsal.evidence import errors_of, keep_evidence
 from lab.rehearsal.faults import Faults, ignore_power_button
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
@@ -154,6 +155,8 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     if rehearsal.objects:
         rehearsal.objects.are_repaired()
     rehearsal.secrets()
+    if rehearsal.stack.name == STACK and not rehearsal.operator:
+        Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()

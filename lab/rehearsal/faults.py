@@ -117,7 +117,7 @@ class Faults:
             measuring.join()
             self._for_each_node(self.provisioner.resume)
             self._failed(outcome, ENDS[State.RETURNED])
-            self._vm_exists(runs=True)
+            self._vm_runs()
             self.report.measure("VIP answered by the bootstrap again, s", goal="under 5", seen=f"{took[0]:.1f}")
             self.proofs.control_plane_joined()
             # A thawed node has the VIP until the bootstrap's API is ready again.
@@ -131,7 +131,7 @@ class Faults:
             outcome = self._up_with("VipHandoff .* watch", lambda _: self._for_each_node(self.provisioner.suspend))
             self._for_each_node(self.provisioner.resume)
             self._failed(outcome, ENDS[State.LEFT])
-            self._vm_exists(runs=True)
+            self._vm_runs()
             self.proofs.nodes_are_ready(operator, nodes)
             self.proofs.control_plane_serves()
 
@@ -143,7 +143,7 @@ class Faults:
         with self.report.step(f"kill -9 of the provider in the {state}"):
             outcome = self._up_with(f"VipHandoff .* {state}", lambda _: self.stack.kill(PROVIDERS))
             self._failed(outcome, "")
-            self._vm_exists(runs=True)
+            self._vm_runs()
             self.proofs.control_plane_serves()
 
     def _killed_in_let_go(self) -> None:
@@ -152,21 +152,20 @@ class Faults:
             self.proofs.control_plane_serves()
 
     def _a_worker_fails(self) -> None:
-        """Freeze a worker during its installation: the update fails, so the VM is forced off but not deleted."""
+        """Freeze a worker during its installation: the update fails after it has ended the VM."""
         frozen = self.proofs.plan.compute[0].name
         self.stack.configure(deadlines={"host_s": FROZEN_HOST_S})
         with self.report.step("the VM ignores its power button, and a worker fails in the same update"):
             outcome = self._up_with(rf"{frozen} .* {VirtualCd.step}", lambda _: self.provisioner.suspend(frozen))
             self._failed(outcome, frozen)
-            self._vm_exists(runs=False)
+            self._vm_is_gone()
             self.provisioner.resume(frozen)
         self.stack.configure(deadlines=DEADLINES)
 
     def _update_succeeds(self) -> None:
         with self.report.step("pulumi up succeeds"):
             self.stack.run("up", "--yes", "--skip-preview")
-            exists = self._bootstrap in self.provisioner.domains()
-            self.report.prove("bootstrap VM exists", wanted=False, seen=exists)
+            self._vm_is_gone()
             self.proofs.control_plane_serves()
             self.proofs.ingress_serves()
             self.stack.run("up", "--yes", "--skip-preview", "--expect-no-changes")
@@ -181,10 +180,12 @@ class Faults:
     def _bootstrap(self) -> str:
         return self.proofs.plan.bootstrap.name
 
-    def _vm_exists(self, *, runs: bool) -> None:
+    def _vm_runs(self) -> None:
         self.report.prove("bootstrap VM exists", wanted=True, seen=self._bootstrap in self.provisioner.domains())
-        running = self._bootstrap in self.provisioner.running()
-        self.report.prove("bootstrap VM runs", wanted=runs, seen=running)
+        self.report.prove("bootstrap VM runs", wanted=True, seen=self._bootstrap in self.provisioner.running())
+
+    def _vm_is_gone(self) -> None:
+        self.report.prove("bootstrap VM exists", wanted=False, seen=self._bootstrap in self.provisioner.domains())
 
     def _failed(self, outcome: Outcome, named: str) -> None:
         holds = outcome.code != 0 and named in outcome.text and "Traceback" not in outcome.text
@@ -195,7 +196,7 @@ class Faults:
         self.report.prove("the CLI was killed", wanted=-signal.SIGKILL, seen=outcome.code)
         # Its provider may still be alive, and must leave the VIP to the next run.
         self.stack.run("cancel", "--yes", quiet=True)
-        self._vm_exists(runs=True)
+        self._vm_runs()
 
     def _up_with(self, when: str, intervene: Intervention) -> Outcome:
         """Run `pulumi up`, and intervene at the first line that matches `when`."""

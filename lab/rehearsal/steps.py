@@ -28,6 +28,7 @@ from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import Report, say
 from lab.rehearsal.stack import OnLine, Stack, tally
+from lab.rehearsal.status import StatusProofs
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from payload.reading import payload_ca
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
@@ -132,6 +133,11 @@ class Rehearsal:
         """Proofs of the cluster's platform."""
         return PlatformProofs(self.provisioner, self.report, self.wanted)
 
+    @property
+    def status(self) -> StatusProofs:
+        """Proofs of what an operator is told."""
+        return StatusProofs(self.stack, self.report)
+
     def bootstrap(self) -> None:
         """Run and prove phase bootstrap. With a real Kubernetes, the VIP moves by itself."""
         if self.operator:
@@ -158,6 +164,7 @@ class Rehearsal:
                 self.proofs.first_boots("/config/arbiter", self.plan.arbiters, self._config_servers_console)
             self.proofs.site_dns_has_only_needed_names(str(self.wanted.provisioners[0].ip))
             self.platform.masks_the_payload()
+            self.status.finds_nothing_wrong("in phase bootstrap")
             if not self.operator:
                 self.writer.start()
             if self.okd:
@@ -227,6 +234,7 @@ class Rehearsal:
             self.platform.has_no_second_owner()
             if self.objects:
                 self.objects.are_linked()
+            self.status.finds_nothing_wrong("in production")
             self.report.servers = self.stack.installation_steps()
         self.report.measure(
             "memory of the VMs of production, MiB", goal="under 4096", seen=self.provisioner.memory_mib()
@@ -320,6 +328,7 @@ class Rehearsal:
         with self.report.step("provisioner switched off"):
             site.stop_provisioner_services()
             self.proofs.answers_without_provisioner()
+            self.status.misses_the_bmcs({server.name for server in self.plan.servers})
             self.provisioner.start_services()
 
     def mistaken_destroy_is_refused(self) -> None:

@@ -4,7 +4,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,11 +32,13 @@ from lab.paths import (
 from lab.shell import LabError, run
 from lab.site import balancer, bmc, bmc_traffic, chronyd, libvirtd, network, provisioning
 from lab.site.console import console_tail
+from lab.twin import PASSWORD
 
 __all__ = [
     "SiteStatus",
     "bmc_ca",
     "bmc_writes",
+    "change_bmcs",
     "console_tail",
     "down",
     "exec_command",
@@ -194,6 +196,12 @@ def stop_provisioner_services() -> None:
     with _site_locked():
         for daemon in (bmc.over_ipmi, bmc.front, bmc.daemon, libvirtd.daemon):
             daemon.stop()
+
+
+def change_bmcs(site: Site, *, password: str = PASSWORD, dead: Container[str] = ()) -> None:
+    """Give all BMCs a password, and have those of the servers `dead` not answer."""
+    with _site_locked():
+        bmc.change(site, password=password, dead=dead)
 
 
 def bmc_writes() -> int:

@@ -5,7 +5,7 @@ import json
 import re
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address
 
@@ -20,7 +20,7 @@ from lab.shell import LabError, run
 from lab.site.drives import drives, storages
 from lab.site.network import is_listening
 from lab.site.processes import Daemon, wait_until
-from lab.site.systems import PORT
+from lab.site.systems import LAB_USERNAME, PORT
 from lab.templates import render
 from lab.twin import PASSWORD, USERNAME
 from testing.certificates import Authority
@@ -76,12 +76,19 @@ def ensure_bmcs(site: Site, *, restart: bool) -> None:
     daemon.start(*program, "--config", CONFIGS[daemon], env={"TMPDIR": str(downloads), "PYTHONUNBUFFERED": "1"})
     daemon.await_ready(lambda: is_listening("tcp", IPv4Address("127.0.0.1"), PORT), _DEADLINE_S)
     if front in wanted:
-        front.start("haproxy", "-db", "-f", CONFIGS[front])
-        _await(front, "tcp", (bmc for bmc in site.bmcs.values() if not bmc.ipmi))
+        _start_front(site)
     if over_ipmi in wanted:
         over_ipmi.start(sys.executable, "-m", "lab.site.ipmi", CONFIGS[over_ipmi])
         _await(over_ipmi, "udp", (bmc for bmc in site.bmcs.values() if bmc.ipmi))
     wait_until(lambda: _show_servers(site), "all servers at their BMCs", _DEADLINE_S)
+
+
+def change(site: Site, *, password: str = PASSWORD, dead: Container[str] = ()) -> None:
+    """Give all BMCs a password, and have those of the servers `dead` not answer; IPMI stays as it is."""
+    _write_credentials(password)
+    front.stop()
+    write_private(CONFIGS[front], _front_config(site, password, dead))
+    _start_front(site, dead)
 
 
 def writes() -> Counter[str]:
@@ -105,17 +112,22 @@ def count_writes(lines: Iterable[str]) -> Counter[str]:
     return counts
 
 
-def listeners(site: Site) -> list[Listener]:
-    """Return the addresses and ports of the Redfish BMCs, in the order of the servers."""
+def listeners(site: Site, dead: Container[str] = ()) -> list[Listener]:
+    """Return the addresses and ports of the Redfish BMCs that are not `dead`, in the order of the servers."""
     by_endpoint = defaultdict[tuple[Address, int, bool], list[tuple[str, Bmc]]](list)
     for server, bmc in site.bmcs.items():
-        if not bmc.ipmi:
+        if not bmc.ipmi and server not in dead:
             by_endpoint[bmc.address, bmc.port, bmc.tls].append((server, bmc))
     return [Listener(*endpoint, tuple(servers)) for endpoint, servers in by_endpoint.items()]
 
 
 def _is_configured(each: Daemon, text: str) -> bool:
     return CONFIGS[each].exists() and CONFIGS[each].read_text() == text
+
+
+def _start_front(site: Site, dead: Container[str] = ()) -> None:
+    front.start("haproxy", "-db", "-f", CONFIGS[front])
+    _await(front, "tcp", (bmc for listener in listeners(site, dead) for _, bmc in listener.servers))
 
 
 def _await(each: Daemon, protocol: str, bmcs: Iterable[Bmc]) -> None:
@@ -129,12 +141,12 @@ def _config(site: Site) -> str:
     return render("site/files/sushy-emulator.conf.j2", site=site, firmware=firmware, **values)
 
 
-def _front_config(site: Site) -> str:
+def _front_config(site: Site, password: str = PASSWORD, dead: Container[str] = ()) -> str:
     """Return the config of haproxy, which refuses one without a listener; empty if all servers are behind IPMI."""
-    if not (redfish := listeners(site)):
+    if not (redfish := listeners(site, dead)):
         return ""
     values = {"listeners": redfish, "uuids": site.uuids, "port": PORT, "certificate": BMC / "server.pem"}
-    return render("site/files/bmc.cfg.j2", username=USERNAME, password=PASSWORD, **values)
+    return render("site/files/bmc.cfg.j2", username=USERNAME, password=password, **values)
 
 
 def _ipmi_config(site: Site) -> str:
@@ -157,9 +169,12 @@ def _ensure_certificates(site: Site) -> None:
     CA.write_text(authority.pem)  # last: its presence means that server.pem exists
 
 
-def _write_credentials() -> None:
-    digest = bcrypt.hashpw(PASSWORD.encode(), bcrypt.gensalt(_BCRYPT_COST)).decode()
-    write_private(BMC / "htpasswd", f"{USERNAME}:{digest}\n")
+def _write_credentials(password: str = PASSWORD) -> None:
+    logins = {USERNAME: password, LAB_USERNAME: PASSWORD}
+    digests = {
+        name: bcrypt.hashpw(word.encode(), bcrypt.gensalt(_BCRYPT_COST)).decode() for name, word in logins.items()
+    }
+    write_private(BMC / "htpasswd", "".join(f"{name}:{digest}\n" for name, digest in digests.items()))
 
 
 def _show_servers(site: Site) -> bool:

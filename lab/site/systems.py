@@ -6,10 +6,12 @@ import urllib.request
 from collections.abc import Mapping
 from typing import Any
 
-from lab.twin import PASSWORD, USERNAME
+from lab.twin import PASSWORD
 
 PORT = 8000
 """Of the emulator, on the loopback of the namespace."""
+LAB_USERNAME = "lab"
+"""Of the lab's own login, which no drill changes."""
 RESET = "/Actions/ComputerSystem.Reset"
 _ANSWER_S = 30
 
@@ -26,7 +28,7 @@ def ask(method: str, uuid: str, below: str = "", body: Mapping[str, Any] | None 
     Raises:
         OSError: The emulator does not answer, or refuses the request.
     """
-    login = base64.b64encode(f"{USERNAME}:{PASSWORD}".encode()).decode()
+    login = base64.b64encode(f"{LAB_USERNAME}:{PASSWORD}".encode()).decode()
     headers = {"Authorization": f"Basic {login}", "Content-Type": "application/json"}
     url = f"http://127.0.0.1:{PORT}/redfish/v1/Systems/{uuid}{below}"
     content = None if body is None else json.dumps(body).encode()

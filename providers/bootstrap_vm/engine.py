@@ -10,8 +10,11 @@ from base.shown import few
 from cluster.values.balancer import Balancer
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from wires.libvirt.hypervisor import Card, Domain, DomainSpec, Hypervisor
-from wires.libvirt.shutdown import stop
+from wires.libvirt.shutdown import end
 
+KEPT_FIX = (
+    "run `pulumi up` without --continue-on-error; if its name, pool or libvirtURI was changed, revert that first"
+)
 GONE_FIX = "if that is a node of this cluster, go on to phase production; else free its address"
 
 
@@ -89,15 +92,14 @@ class BootstrapVmEngine:
         """Remove the VM and its volumes; if they are missing already, that is a success.
 
         Raises:
-            HypervisorError: The domain has another owner, or the VM still holds the API VIP while a control plane
-                answers. A completed handoff moves the VIP and ends the VM.
+            HypervisorError: The domain has another owner, or a control plane answers, and neither the handoff nor
+                the deletion of `VipHandoff` has ended the VM.
         """
         domain = self._own(vm)
-        # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (Pulumi 3.259).
-        if domain and domain.running and vm.mac in network.vip_macs() and (node := network.answering_node()):
-            what = f"it holds the {vm.claim}, and {node} of the control plane answers already"
-            fix = "run `pulumi up` without --continue-on-error"
-            raise HypervisorError(what, where=vm.name, fix=fix)
+        # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (docs/adr/0074).
+        if domain and (node := network.answering_node()):
+            what = f"no handoff has ended it, and {node} of the control plane answers already"
+            raise HypervisorError(what, where=vm.name, fix=KEPT_FIX)
         if domain:
             self._end(vm)
         for volume in vm.volumes:
@@ -105,8 +107,7 @@ class BootstrapVmEngine:
         self.report(Progress("removed, with its volumes"))
 
     def _end(self, vm: BootstrapVmSpec) -> None:
-        stop(self.hypervisor, vm.name, deadline_s=vm.deadline_s, clock=self.clock, report=self.report)
-        self.hypervisor.undefine(vm.name)
+        end(self.hypervisor, vm.name, deadline_s=vm.deadline_s, clock=self.clock, report=self.report)
 
     def _own(self, vm: BootstrapVmSpec) -> Domain | None:
         domain = self.hypervisor.find(vm.name)

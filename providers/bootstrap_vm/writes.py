@@ -6,8 +6,6 @@ from base.writes import Write
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
 from wires.libvirt import writes
 
-ENDS = (writes.PRESS, writes.CUT, writes.UNDEFINE)
-
 
 def planned(old: BootstrapVmSpec | None, outs: BootstrapVmOuts, new: BootstrapVmSpec | None) -> Iterator[Write]:
     """Yield what a creation, an update or a deletion may write.
@@ -30,5 +28,5 @@ def planned(old: BootstrapVmSpec | None, outs: BootstrapVmOuts, new: BootstrapVm
 
 
 def _removed(vm: BootstrapVmSpec) -> Iterator[Write]:
-    yield from (writes.to_domain(vm.name, action) for action in ENDS)
+    yield from (writes.to_domain(vm.name, action) for action in writes.ENDS)
     yield from (writes.to_volume(vm.pool, volume, writes.DELETE) for volume in vm.volumes)

@@ -13,7 +13,7 @@ from wires.api.api import Api
 from wires.api.client import VipClient
 from wires.api.https import connect_problem
 from wires.libvirt.connection import connected
-from wires.libvirt.shutdown import stop
+from wires.libvirt.shutdown import end
 from wires.segment.neighbours import macs_at
 
 PATIENCE_S = 10.0
@@ -57,6 +57,8 @@ class LibvirtGuest:
 
     uri: str
     name: str
+    stack: str
+    """The stack that made the VM; one of another stack is left alone."""
     deadline_s: float
     """Time for a graceful shutdown, in seconds."""
     report: Report
@@ -69,7 +71,9 @@ class LibvirtGuest:
     def stop(self) -> None:
         """See `BootstrapGuest`."""
         with connected(self.uri) as hypervisor:
-            stop(hypervisor, self.name, deadline_s=self.deadline_s, clock=SYSTEM_CLOCK, report=self.report)
+            domain = hypervisor.find(self.name)
+            if domain and domain.owner.endswith(f"/{self.stack}"):
+                end(hypervisor, self.name, deadline_s=self.deadline_s, clock=SYSTEM_CLOCK, report=self.report)
 
 
 @dataclass(frozen=True)

@@ -162,7 +162,7 @@ class BootstrapGuest(Protocol):
         ...
 
     def stop(self) -> None:
-        """Shut the VM down, and cut its power after a deadline."""
+        """Shut the VM down, cut its power after a deadline, and undefine it: the proof that it is needed no more."""
         ...
 
 

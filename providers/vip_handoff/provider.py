@@ -41,7 +41,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
         return _reached(old.phase, outs, new)
 
     def _delete(self, spec: VipHandoffSpec, outs: VipHandoffOuts) -> None:
-        """Stop the VM in phase `bootstrap`: `BootstrapVm` refuses to delete one that holds a live cluster's VIP."""
+        """End the VM in phase `bootstrap`: `BootstrapVm` refuses to delete one beside a live control plane."""
         if spec.phase is Phase.BOOTSTRAP:
             with held(spec.where):
                 _guest(spec).stop()
@@ -112,4 +112,4 @@ def _not_saved(spec: VipHandoffSpec) -> str | None:
 
 
 def _guest(spec: VipHandoffSpec) -> LibvirtGuest:
-    return LibvirtGuest(spec.libvirt_uri, spec.bootstrap_name, spec.shutdown_s, row(spec.urn))
+    return LibvirtGuest(spec.libvirt_uri, spec.bootstrap_name, spec.stack, spec.shutdown_s, row(spec.urn))

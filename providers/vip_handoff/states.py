@@ -120,7 +120,7 @@ def _hold(guest: BootstrapGuest) -> None:
 
 
 def _let_go(guest: BootstrapGuest) -> None:
-    """Presses the VM's power button, and cuts its power after `shutdown_s`."""
+    """Presses the VM's power button, cuts its power after `shutdown_s`, and undefines it."""
     guest.stop()
 
 

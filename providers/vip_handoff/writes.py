@@ -10,7 +10,6 @@ from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from wires.etcd.writes import folder_of, to_folder
 from wires.libvirt import writes
 
-ENDS = (writes.PRESS, writes.CUT)
 WORDS = {
     Balancer.CLUSTER: (Word.RELEASE, Word.HOLD),
     Balancer.OPERATOR: (Word.RELEASE, Word.LEAVE, Word.HOLD),
@@ -29,9 +28,9 @@ def planned(old: VipHandoffSpec | None, _outs: VipHandoffOuts, new: VipHandoffSp
     if old is None or old.phase is not Phase.BOOTSTRAP:
         return
     if new is None:
-        yield from (writes.to_domain(old.bootstrap_name, action) for action in ENDS)
+        yield from (writes.to_domain(old.bootstrap_name, action) for action in writes.ENDS)
     elif new.phase is Phase.PRODUCTION:
         if new.snapshots:
             yield to_folder(folder_of(new.stack, new.snapshots))
-        yield from (writes.to_domain(new.bootstrap_name, action) for action in ENDS)
+        yield from (writes.to_domain(new.bootstrap_name, action) for action in writes.ENDS)
         yield from (writes.to_domain(new.bootstrap_name, writes.vip(word)) for word in WORDS[new.balancer])

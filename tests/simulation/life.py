@@ -150,14 +150,16 @@ class Life:
         if act.what == "destroy":
             self.world.serves = False
             self.is_half_destroyed = True
-            report = self.stack.destroy()
+            try:
+                report = self.stack.destroy()
+            finally:
+                self._let_go()
             self.is_half_destroyed = not report.is_ok and not report.protected
-            self._let_go()
             return report
         return self.stack.up(program(self.world.site, self.wanted), go_on=act.go_on)
 
     def _let_go(self) -> None:
-        """After a destruction, also one that ends half-way, what is on disks without a record is nobody's."""
+        """After a destruction, also one that fails or is killed, what is on disks without a record is nobody's."""
         for host, server in self.world.servers.items():
             if server.system and host not in self._recorded():
                 server.system.has_joined = False

@@ -74,7 +74,9 @@ class BmcAccess(Model):
             session=login is not None and login.session,
             boot_mac=host.boot_mac if host.bmc.url.speaks_ipmi else "",
             boot_mode=LEGACY if host.boot_mode == "legacy" else host.boot_mode,
-            login=f"bmc_credentials.{host.name}" if login else f"the bmc of {host.name} in install-config.yaml",
+            login=f"bmc_credentials.{host.name}"
+            if login and login.password
+            else f"the bmc of {host.name} in install-config.yaml",
         )
 
 

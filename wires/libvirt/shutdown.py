@@ -1,4 +1,4 @@
-"""Shutdown of a virtual machine: gracefully if the guest allows, else by force."""
+"""The end of a virtual machine: it is shut down gracefully if the guest allows, else by force."""
 
 from base.clock import Clock, Wait
 from base.progress import Progress, Report
@@ -27,3 +27,10 @@ def stop(hypervisor: Hypervisor, name: str, *, deadline_s: float, clock: Clock, 
     report(Progress("forced off", f"{name} ignored its power button for {deadline_s:g} s"))
     hypervisor.power_off(name)
     return False
+
+
+def end(hypervisor: Hypervisor, name: str, *, deadline_s: float, clock: Clock, report: Report) -> None:
+    """Stop it as `stop` does, then remove its definition; if it does not exist, that is a success."""
+    stop(hypervisor, name, deadline_s=deadline_s, clock=clock, report=report)
+    if hypervisor.find(name):
+        hypervisor.undefine(name)

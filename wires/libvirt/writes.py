@@ -6,6 +6,8 @@ from base.writes import Write
 VIP_WORDS = (Word.RELEASE, Word.LEAVE, Word.HOLD)
 """The words on the handoff's channel that move the API VIP; `status` only asks."""
 DEFINE, START, PRESS, CUT, UNDEFINE = "define", "start", "press the power button", "cut the power", "undefine"
+ENDS = (PRESS, CUT, UNDEFINE)
+"""What ends a domain; see `shutdown.end`."""
 MAKE, DELETE = "make", "delete"
 
 

@@ -118,7 +118,7 @@ def test_secrets_of_a_stack_may_be_encrypted(logins: dict[str, Any]) -> None:
         pytest.param({"phse": "production"}, "$", id="unknown-option"),
         pytest.param({"phase": "done"}, "$.phase", id="unknown-word"),
         pytest.param({"vrids": {"api": 0}}, "$.vrids.api", id="out-of-range"),
-        pytest.param({"bmc_credentials": {"m0": {"username": "a"}}}, "$.bmc_credentials", id="no-password"),
+        pytest.param({"bmc_credentials": {"m0": {"user": "a"}}}, "$.bmc_credentials", id="no-such-word"),
     ],
 )
 def test_the_schema_of_the_options_refuses_slips(options: dict[str, Any], where: str) -> None:

@@ -23,6 +23,7 @@ from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Outcome, Stack
+from lab.rehearsal.status import StatusProofs
 from lab.rehearsal.steps import BOOTED_BY, EXPECTED_PREVIEW, TEMPLATES_OF_ALL_ROLES, Rehearsal
 from lab.rehearsal.writer import Writer
 from providers.host_provisioning.installation.engine import INSTALLED
@@ -148,6 +149,7 @@ def rehearse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site) -> Cal
         monkeypatch.setattr(Rehearsal, "proofs", proofs)
         monkeypatch.setattr(Rehearsal, "network_boot", create_autospec(NetworkBootProofs, instance=True))
         monkeypatch.setattr(Rehearsal, "platform", create_autospec(PlatformProofs, instance=True))
+        monkeypatch.setattr(Rehearsal, "status", create_autospec(StatusProofs, instance=True))
         monkeypatch.setattr(Rehearsal, "writer", writer)
         return Rehearsal(provisioner, stack, PLAN, Report(STACK, folder=tmp_path), site, dict(SETTINGS))
 

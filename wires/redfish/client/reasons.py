@@ -48,8 +48,7 @@ REFUSED_STATE_LOGIN = Reason(
 )
 NO_BASIC = Reason(
     "the BMC takes no Basic login",
-    "run `pulumi config set --path 'bmc_credentials.<host>.session' true`, with the host's username and password "
-    "beside it, then run the command again",
+    "run `pulumi config set --path 'bmc_credentials.<host>.session' true`, then run the command again",
     ends_login=True,
 )
 """A 401 whose WWW-Authenticate names other schemes, as Digest."""

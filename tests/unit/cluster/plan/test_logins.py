@@ -10,6 +10,7 @@ from cluster.plan import check_inputs, load_bmcs
 from testing import plans
 from testing.install_configs import Change, host
 from testing.plan_files import Files, as_it_is
+from wires.bmc.access import BmcAccess
 
 SECRET = "hunter2"
 LOGIN = {"username": "root", "password": SECRET}
@@ -63,6 +64,24 @@ def test_credentials_of_the_options_come_before_those_of_the_file(files: Files) 
     plan = files.plan(as_it_is, bmc_credentials={"okd-master-0": LOGIN})
     assert [server.bmc.username for server in plan.servers] == ["root", "admin", "admin", "admin", "admin"]
     assert plan.servers[0].bmc.password.get_secret_value() == SECRET
+
+
+@pytest.mark.parametrize(
+    ("login", "username", "is_its_own"),
+    [
+        ({"password": SECRET}, "admin", True),
+        ({"username": "root"}, "root", False),
+        ({"session": True}, "admin", False),
+    ],
+)
+def test_what_the_login_of_the_options_lacks_is_that_of_the_file(
+    files: Files, login: dict[str, Any], username: str, is_its_own: bool
+) -> None:
+    plan = files.plan(as_it_is, bmc_credentials={"okd-master-0": login})
+    bmc = plan.servers[0].bmc
+    assert (bmc.username, bmc.password.get_secret_value() == SECRET) == (username, is_its_own)
+    where = BmcAccess.of(plan.options, plan.servers[0], ca="").login
+    assert ("bmc_credentials" in where) == is_its_own
 
 
 def test_a_file_without_credentials_is_good_when_the_options_have_them(files: Files) -> None:

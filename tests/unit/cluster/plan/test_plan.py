@@ -149,11 +149,6 @@ def test_a_web_server_of_the_site_can_serve_the_boot_isos(files: Files) -> None:
         pytest.param({"vrids": {"ingress": 256}}, "vrids.ingress: ", id="vrid-256"),
         pytest.param({"vrids": {"dns": 3}}, "vrids.dns: unknown key", id="vrid-of-dns"),
         pytest.param(
-            {"bmc_credentials": {"okd-master-0": {"username": "root"}}},
-            "bmc_credentials.okd-master-0.password: ",
-            id="no-password",
-        ),
-        pytest.param(
             {"bmc_credentials": {"okd-master-0": {**LOGIN, "password": ""}}},
             "bmc_credentials.okd-master-0.password: ",
             id="empty-password",

@@ -307,12 +307,12 @@ class TestDelete:
         assert adapters.hypervisor.domains == {}
         assert list(adapters.hypervisor.volumes) == [BASE]
 
-    def test_delete_refuses_a_vm_that_holds_the_vip_of_a_cluster(
+    def test_delete_refuses_a_vm_that_no_handoff_has_ended(
         self, adapters: FakeAdapters, props: dict[str, Any]
     ) -> None:
         BootstrapVmProvider().create(props)
-        adapters.vip_macs, adapters.answering = frozenset({MAC}), ("192.0.2.21",)
-        with pytest.raises(HypervisorError, match=r"^okd-bootstrap: it holds the API VIP, and 192\.0\.2\.21 "):
+        adapters.answering = ("192.0.2.21",)
+        with pytest.raises(HypervisorError, match=r"^okd-bootstrap: no handoff has ended it, and 192\.0\.2\.21 "):
             BootstrapVmProvider().delete(NAME, props)
         assert adapters.hypervisor.domains[NAME].running
 

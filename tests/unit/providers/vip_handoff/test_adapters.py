@@ -77,7 +77,7 @@ def test_a_client_of_a_vip_waits_as_long_as_client_go(monkeypatch: pytest.Monkey
 @pytest.fixture
 def hypervisor(monkeypatch: pytest.MonkeyPatch) -> FakeHypervisor:
     clock = FakeClock(0)
-    hypervisor = FakeHypervisor(clock, domains={NAME: Domain("", "", running=True)})
+    hypervisor = FakeHypervisor(clock, domains={NAME: Domain("okd-baremetal/prod", "", running=True)})
 
     @contextmanager
     def connected(uri: str) -> Iterator[Any]:
@@ -93,12 +93,22 @@ def test_the_guest_is_asked_on_the_channel_of_its_domain(
     hypervisor: FakeHypervisor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(hypervisor, "ask", lambda name, word: f"{name} was sent {word}")
-    assert LibvirtGuest("qemu:///system", NAME, 60, print).send("release") == f"{NAME} was sent release"
+    assert LibvirtGuest("qemu:///system", NAME, "prod", 60, print).send("release") == f"{NAME} was sent release"
 
 
 def test_the_guest_ends_by_its_power_button_or_by_the_deadline(hypervisor: FakeHypervisor) -> None:
     lines = list[str]()
     hypervisor.shuts_down_s = None
-    LibvirtGuest("qemu:///system", NAME, 5, into(lines)).stop()
-    assert hypervisor.calls == [f"button {NAME}", f"cut power of {NAME}"]
+    guest = LibvirtGuest("qemu:///system", NAME, "prod", 5, into(lines))
+    guest.stop()
+    assert hypervisor.calls == [f"button {NAME}", f"cut power of {NAME}", f"undefine {NAME}"]
     assert lines[-1] == f"forced off: {NAME} ignored its power button for 5 s"
+    guest.stop()
+    assert hypervisor.domains == {}
+
+
+@pytest.mark.parametrize("owner", ["", "okd-baremetal/lab", "okd-baremetal/not-prod"])
+def test_a_domain_of_the_name_that_another_stack_made_is_left_alone(hypervisor: FakeHypervisor, owner: str) -> None:
+    hypervisor.domains[NAME] = Domain(owner, "", running=True)
+    LibvirtGuest("qemu:///system", NAME, "prod", 5, into([])).stop()
+    assert hypervisor.calls == []

@@ -21,6 +21,7 @@ from testing import payloads
 from testing.certificates import authority
 from testing.fakes.lan import BOOTSTRAP, MACS, NODES, PROPS, STRANGER, VIP, spec_with
 from testing.kubeconfigs import write_kubeconfig
+from testing.libvirt_nodes import uri_with
 from testing.namespaces import give_up_raw_sockets, in_own_network, needs_root
 from testing.scene.answering import answering
 from wires.segment.neighbours import UNPROVEN
@@ -105,14 +106,15 @@ def test_the_proof_missing_without_raw_sockets_is_an_output_and_a_warning(
     assert (f"api: {UNPROVEN}" in capsys.readouterr().err) != raw
 
 
-@pytest.mark.parametrize(("phase", "ended"), [("bootstrap", ["test"]), ("production", [])])
+@pytest.mark.parametrize(("phase", "ended"), [("bootstrap", ["okd-bootstrap"]), ("production", [])])
 def test_a_delete_in_phase_bootstrap_ends_the_vm(
-    phase: str, ended: list[str], monkeypatch: pytest.MonkeyPatch
+    phase: str, ended: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     asked: list[str] = []
-    # libvirt's own test driver has the domain `test`; it has no power button.
-    monkeypatch.setattr("providers.vip_handoff.adapters.stop", lambda _, name, **__: asked.append(name))
-    VipHandoffProvider().delete("192.0.2.5", {**PROPS, "bootstrap_name": "test", "phase": phase})
+    # A guest of libvirt's own test driver has no power button.
+    monkeypatch.setattr("providers.vip_handoff.adapters.end", lambda _, name, **__: asked.append(name))
+    uri = uri_with(tmp_path, "okd-bootstrap", f"okd-baremetal/{PROPS['stack']}")
+    VipHandoffProvider().delete("192.0.2.5", {**PROPS, "libvirt_uri": uri, "phase": phase})
     assert asked == ended
 
 

@@ -28,7 +28,7 @@ class RecordedGuest:
         return f"{HELD if word in (Word.HOLD, Word.STATUS) else RELEASED} vip=yes api=yes"
 
     def stop(self) -> None:
-        self.made |= {writes.to_domain(self.name, action) for action in (writes.PRESS, writes.CUT)}
+        self.made |= {writes.to_domain(self.name, action) for action in writes.ENDS}
 
 
 @pytest.mark.parametrize("balancer", Balancer)

@@ -1,0 +1,76 @@
+"""What the rehearsal proves of `okd-baremetal status`, and the answers that make each proof fail."""
+
+import subprocess
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from unittest.mock import Mock
+
+import pytest
+
+from cli.status.answers import Level, Row
+from cli.status.cluster import Cluster
+from cli.status.printed import json_of
+from lab import site
+from lab.rehearsal.report import RehearsalError, Report
+from lab.rehearsal.stack import Stack
+from lab.rehearsal.status import StatusProofs
+from testing import plans
+
+PLAN = plans.plan()
+NAMES = {server.name for server in PLAN.servers}
+GOOD = [
+    Row("vip", "API 192.0.2.5", Level.GOOD, "held by okd-master-0"),
+    Row("node", "all", Level.WARNING, "not asked: there is no kubeconfig"),
+]
+OFF = [Row("bmc", name, Level.WRONG, "no answer within 20 s") for name in sorted(NAMES)]
+Make = Callable[[list[Row], int], StatusProofs]
+
+
+@pytest.fixture
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+    """Return a function that returns the proofs of a status that prints these rows, and ends with an exit code."""
+
+    def proofs(rows: list[Row], code: int) -> StatusProofs:
+        printed = json_of(Cluster("rehearsal", PLAN, datetime.now(UTC)), rows)
+        ended = subprocess.CompletedProcess([], code, printed, "config.yaml: what is wrong")
+        monkeypatch.setattr(site, "exec_command", lambda words: (words, {}))
+        monkeypatch.setattr(subprocess, "run", Mock(return_value=ended))
+        return StatusProofs(Stack(tmp_path, "rehearsal"), Report("rehearsal", folder=tmp_path))
+
+    return proofs
+
+
+def test_a_cluster_that_serves_has_no_wrong_row(make: Make) -> None:
+    proofs = make(GOOD, 0)
+    proofs.finds_nothing_wrong("now")
+    assert all(proof.holds for proof in proofs.report.proofs)
+
+
+def test_etcd_is_not_asked_of_an_operator_that_is_a_stand_in(make: Make) -> None:
+    make([*GOOD, Row("etcd", "health", Level.WRONG, "its condition is missing")], 1).finds_nothing_wrong("now")
+
+
+def test_bmcs_that_do_not_answer_are_the_only_wrong_rows(make: Make) -> None:
+    make([*GOOD, *OFF], 1).misses_the_bmcs(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("rows", "code"),
+    [
+        ([*GOOD, Row("vip", "API 192.0.2.5", Level.WRONG, "answered by nobody")], 1),
+        ([*GOOD, *OFF], 0),
+        (GOOD, 1),
+        ([], 2),
+    ],
+)
+def test_a_wrong_row_and_a_wrong_exit_code_are_noticed(make: Make, rows: list[Row], code: int) -> None:
+    with pytest.raises(RehearsalError):
+        make(rows, code).finds_nothing_wrong("now")
+
+
+@pytest.mark.parametrize("rows", [GOOD, OFF[1:], [*OFF, Row("api", "VIP", Level.WRONG, "not ready")]])
+def test_a_missing_and_a_further_wrong_row_are_noticed(make: Make, rows: list[Row]) -> None:
+    code = int(any(row.level is Level.WRONG for row in rows))
+    with pytest.raises(RehearsalError):
+        make(rows, code).misses_the_bmcs(NAMES)
