@@ -47,9 +47,7 @@ def test_a_dead_member_is_replaced_without_a_lost_write(tmp_path: Path) -> None:
             leaving.prove()
         for key, value in KEYS.items():
             three.call("put", {"key": key, "value": value})
-        three.lose(DEAD)
-        for address in (FIRST, SECOND):
-            until(f"etcd at {address}, with a leader", partial(three.serves, address))
+        dies(three)
         leaving.prove()
         run_steps(leaving.take_out(), FakeClock(0))
         assert sorted(client().members(FIRST).values()) == [FIRST, SECOND]
@@ -60,9 +58,16 @@ def test_a_dead_member_is_replaced_without_a_lost_write(tmp_path: Path) -> None:
         assert keys_in(three.call("range", EVERYTHING, DEAD)) == KEYS
 
 
+def dies(three: Members) -> None:
+    """Lose one, and wait until the others have a leader."""
+    three.lose(DEAD)
+    for address in (FIRST, SECOND):
+        until(f"etcd at {address}, with a leader", partial(three.serves, address))
+
+
 def back(three: Members) -> None:
     """Add an empty member, as the operator does, and start it."""
-    three.added(DEAD)
+    until("etcd takes a member", partial(three.adds, DEAD))
     three.start(DEAD, ADDRESSES, state="existing")
     until(f"etcd at {DEAD}", partial(three.serves, DEAD))
 
@@ -80,9 +85,9 @@ def test_without_a_majority_nothing_is_removed(tmp_path: Path) -> None:
 
 
 def test_etcd_itself_refuses_what_would_cost_the_majority(tmp_path: Path) -> None:
-    """`strict-reconfig-check`, on by default: of four members, two dead ones leave no room to remove a live one."""
+    """`strict-reconfig-check`, on by default: with one of three dead, no live one is removed."""
     with members(tmp_path / "members") as three:
-        three.lose(DEAD)
+        dies(three)
         live = next(member for member, address in client().members(FIRST).items() if address == SECOND)
         with pytest.raises(ConnectionError, match="etcdserver: "):
             client().remove(FIRST, live)

@@ -14,6 +14,7 @@ from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -84,10 +85,14 @@ class Members:
         except OSError:
             return False
 
-    def added(self, address: str) -> None:
-        """Add a member, which has yet to start."""
+    def adds(self, address: str) -> bool:
+        """Add a member, which has yet to start. False: the others have not been connected for long enough (5 s)."""
         body = {"peerURLs": [f"https://{address}:2380"]}
-        called(f"https://{ADDRESSES[0]}:2379/v3/cluster/member/add", body, self._tls(ADDRESSES[0]))
+        try:
+            called(f"https://{ADDRESSES[0]}:2379/v3/cluster/member/add", body, self._tls(ADDRESSES[0]))
+        except HTTPError:
+            return False
+        return True
 
     def call(self, path: str, message: dict[str, str], address: str = ADDRESSES[0]) -> dict[str, Any]:
         """Make a call of etcd's JSON gateway, its texts in base64."""
