@@ -32,6 +32,7 @@ def _up(options: argparse.Namespace) -> int:
     wanted = load_site(options.stack)
     with site.reserved():
         site.up(wanted, ensure_images(_say), _say)
+        site.keep()
     return 0
 
 

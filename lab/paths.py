@@ -16,6 +16,7 @@ PROJECT = ROOT / "operator" / "project"  # the program, and the twin's stack
 LOG = ROOT / "log"
 CONSOLE = LOG / "console"
 STACK_UP = ROOT / "stack"  # names the stack whose twin is up
+KEPT = ROOT / "kept"  # exists if somebody wants that twin to stay up
 LOCK = Path("/run/okd-lab.lock")  # of one change
 RESERVED = Path("/run/okd-lab-reserved.lock")  # of a whole rehearsal
 RESOLV_CONF = Path("/etc/netns") / NAMESPACE / "resolv.conf"

@@ -20,12 +20,14 @@ POOL = Bootstrap().pool
 IMAGES = "/var/lib/libvirt/images"
 
 
-class DnsAnswer(NamedTuple):
-    """A machine that lacks addresses, and what DNS has for its name."""
+class Reservation(NamedTuple):
+    """A machine that lacks addresses, and what NetBox or DNS has for its name."""
 
     machine: Server | BootstrapHost
     families: list[int]
     """The families of which it lacks one, the primary one first; the others are static."""
+    source: str
+    """`NetBox` or `DNS`."""
     name: str
     addresses: list[Address]
 
@@ -40,6 +42,8 @@ class NewStack(NamedTuple):
     """The consents that are known, by host."""
     os_image_stream: str
     """That of its install-config; empty: the release's."""
+    primary_ips: Mapping[str, list[Address]] = {}
+    """Those that NetBox has, by host: what it has for one counts in place of DNS."""
 
     @property
     def base_volume(self) -> object:
@@ -63,7 +67,7 @@ def discover_options(intent: Intent, site: SiteFacts, stack: NewStack) -> Iterat
     """
     release = site.release(stack.os_image_stream) or Release()
     yield Option(("phase",), Phase.BOOTSTRAP)
-    yield from _addresses(intent, site)
+    yield from _addresses(intent, site, stack.primary_ips)
     yield from _base_volume(intent, site, stack, release)
     for server in intent.servers:
         command = f"okd-baremetal bmc consent {word(stack.name)} --write"
@@ -77,8 +81,8 @@ def discover_options(intent: Intent, site: SiteFacts, stack: NewStack) -> Iterat
         yield from _base_iso(architecture, release.isos.get(architecture), stack)
 
 
-def _addresses(intent: Intent, site: SiteFacts) -> Iterator[Option]:
-    """Yield the addresses of the machines that DHCP configures, as DNS has them; the bootstrap VM's comes last."""
+def _addresses(intent: Intent, site: SiteFacts, primary_ips: Mapping[str, list[Address]]) -> Iterator[Option]:
+    """Yield the addresses of the machines that DHCP configures, as NetBox or DNS has them; the VM's comes last."""
     lacking = dict[str, list[int]]()
     for option in missing(intent):
         if option.version:
@@ -87,9 +91,16 @@ def _addresses(intent: Intent, site: SiteFacts) -> Iterator[Option]:
     machines = [machine for machine in everyone if option_of(machine) in lacking]
     hosts = ["bootstrap" if machine is intent.bootstrap else machine.name for machine in machines]
     with threads(WORKERS) as pool:
-        answers = pool.map(lambda host: _in_dns(site, host, intent.domain), hosts)
+        answers = pool.map(
+            lambda host: (
+                ("NetBox", host, primary_ips[host])
+                if primary_ips.get(host)
+                else ("DNS", *_in_dns(site, host, intent.domain))
+            ),
+            hosts,
+        )
     known = [
-        DnsAnswer(machine, lacking[option_of(machine)], *answer)
+        Reservation(machine, lacking[option_of(machine)], *answer)
         for machine, answer in zip(machines, answers, strict=True)
     ]
     for answer in known:
@@ -103,7 +114,7 @@ def _in_dns(site: SiteFacts, host: str, domain: str) -> tuple[str, list[Address]
     return next((answer for answer in answers if answer[1]), (names[0], []))
 
 
-def _address(intent: Intent, answer: DnsAnswer, others: list[DnsAnswer]) -> Option:
+def _address(intent: Intent, answer: Reservation, others: list[Reservation]) -> Option:
     """Return the addresses that a machine lacks: one per family, in a machine network, and no other's."""
     taken = {*intent.api.addresses, *intent.ingress.addresses}
     taken |= {address for other in others for address in other.addresses}
@@ -118,11 +129,11 @@ def _address(intent: Intent, answer: DnsAnswer, others: list[DnsAnswer]) -> Opti
         card = answer.machine.boot_mac
     if [address.version for address in value] == versions:
         return Option(path, [str(address) for address in value], comment=f"DHCP reserves it for {card}")
-    in_dns = f"DNS has {', '.join(map(str, answer.addresses))}" if answer.addresses else "DNS has none"
+    known = f"{answer.source} has {', '.join(map(str, answer.addresses)) or 'none'}"
     families = [f"<IPv{version} address>" for version in versions]
     name = Option(path).name
     commands = [f"pulumi config set --path '{name}[{index}]' '{family}'" for index, family in enumerate(families)]
-    comment = f"what DHCP reserves for {card}; {in_dns} for {answer.name}"
+    comment = f"what DHCP reserves for {card}; {known} for {answer.name}"
     return Option(path, None, f"[{', '.join(families)}]", comment, "; ".join(commands))
 
 

@@ -2,11 +2,11 @@
 
 import argparse
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from base.errors import ConfigError, Fault, quoted, word
+from base.errors import ConfigError, Fault, one_line, quoted, word
 from base.files import PRIVATE, write_private
 from base.yaml_text import parse_yaml
 from cli.bmc import consents_of
@@ -19,16 +19,21 @@ from cli.start.new_stack import HEAD, Option, lacking, left_to_do, stack_text
 from cli.start.site_facts import LocalSite
 from cluster.files import read_text
 from cluster.install_config import InstallConfig, may_be_a_secret, read
+from cluster.inventory.devices import Device
 from cluster.inventory.file import inventory_file, read_inventory
-from cluster.inventory.hosts import proposed, room_for_hosts, with_hosts
+from cluster.inventory.hosts import Proposal, proposed, room_for_hosts, with_hosts
+from cluster.inventory.model import Inventory
+from cluster.inventory.source_of_truth import differences, proposed_by_netbox
 from cluster.known_options import LOGINS, PULL_SECRET
 from cluster.options import read_options
 from cluster.plan import Intent, load_bmcs
 from cluster.plan.intent import intent_of
 from cluster.stack_files import plain_secrets_of_config
+from cluster.values.address import Address, parse_address
 from cluster.values.pull_secret import SET
 from wires.bmc.client import Identity
 from wires.bmc.identity import usable
+from wires.netbox.page import device_page
 
 PUBLIC = 0o644
 NAME = re.compile(r"[A-Za-z0-9_.-]{1,100}")  # as Pulumi names stacks
@@ -47,13 +52,16 @@ def _add_arguments(parser: argparse.ArgumentParser) -> None:
     either.add_argument("--consents", action="store_true", help=what)
     what = "write hosts into the copy, and consents, from what `discover --json` printed"
     either.add_argument("--discover", type=Path, metavar="FILE", help=what)
+    what = "write hosts into the copy from NetBox: the address of its list of devices, filtered; NETBOX_TOKEN is read"
+    parser.add_argument("--netbox", metavar="URL", help=what)
 
 
 def init(options: argparse.Namespace) -> int:
     """Write stacks/STACK/install-config.yaml and stacks/Pulumi.STACK.yaml.
 
-    The first is the file as it is, with --discover also the hosts that its replicas want, by rules that it repeats.
-    The second has all options that DNS, this machine's routes, libvirt and
+    The first is the file as it is, with --discover or --netbox also the hosts that its replicas want, by rules that
+    it repeats. With both, names, roles and cards are NetBox's, the rest is the BMCs', and what they say otherwise of
+    a server is printed first. The second has all options that DNS, NetBox, this machine's routes, libvirt and
     openshift-install on PATH tell. Change nothing else. Print what is left to do, each with its command. A repeated
     call adds what has become known since, and changes nothing that is there.
     """
@@ -64,8 +72,8 @@ def init(options: argparse.Namespace) -> int:
         raise ConfigError(Fault("STACK", f"{stack} is not a stack's name", fix))
     if options.install_config is None and not source.exists():
         raise ConfigError(Fault(str(source), "not there yet", "name the file to copy, with --install-config"))
-    found, text_with_hosts = _discovered(source, options.discover) if options.discover else ({}, "")
-    checked = check_file(str(source), text=text_with_hosts)
+    found = _discovered(source, options) if options.discover or options.netbox else Discovered()
+    checked = check_file(str(source), text=found.text)
     checked = checked._replace(faults=tuple(fault for fault in checked.faults if not may_be_a_secret(fault)))
     if checked.faults or checked.refusals:
         return print_verdicts([checked])
@@ -74,8 +82,10 @@ def init(options: argparse.Namespace) -> int:
     present = read_options(file) if file.exists() else {}
     text = read_text(file) if file.exists() else HEAD.format(stack=stack)
     intent = intent_of(checked.config)
-    consents = _consents(source, intent, stack_options(stack) if present else {}) if options.consents else found
-    new = NewStack(stack, present, consents, checked.config.os_image_stream)
+    consents = (
+        _consents(source, intent, stack_options(stack) if present else {}) if options.consents else found.consents
+    )
+    new = NewStack(stack, present, consents, checked.config.os_image_stream, found.primary_ips)
     discovered = lacking([*discover_options(intent, LocalSite(), new)], present)
     _write(install_config(stack), checked.text, PRIVATE)
     _write(file, stack_text(text, discovered), PUBLIC)
@@ -92,23 +102,59 @@ def init(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _discovered(source: Path, file: Path) -> tuple[dict[str, str], str]:
-    """Return the consents to discovered servers, and the text of an install-config with them as its hosts."""
-    inventory = read_inventory(file)
+class Discovered(NamedTuple):
+    """What is known of the hosts of a stack that has none."""
+
+    text: str = ""
+    """The install-config with them."""
+    consents: Mapping[str, str] = {}
+    primary_ips: Mapping[str, list[Address]] = {}
+
+
+def _discovered(source: Path, options: argparse.Namespace) -> Discovered:
+    """Return the hosts that NetBox and the BMCs propose. What they say otherwise of each other is printed."""
+    if options.consents:
+        fix = "leave it out, set the logins that are left to do, and repeat with --consents alone"
+        raise ConfigError(Fault("--consents", "no login can be known of hosts that are written now", fix))
+    inventory = read_inventory(options.discover) if options.discover else None
+    where, devices = str(options.discover), list[Device]()
     try:
         text = read_text(source)
         room_for_hosts(text)
         config = read(text).config
     except ConfigError as error:
         raise ConfigError(*(fault.within(str(source)) for fault in error.faults)) from None
-    hosts, rule = proposed(config, inventory, str(file))
-    names = {host.name: usable(Identity(host.server.uuid, host.server.serial)) for host in hosts}
+    if options.netbox:
+        from wires.netbox.client import read_devices  # noqa: PLC0415 (imports requests, which `--help` does not need)
+
+        devices = read_devices(device_page(options.netbox))
+    if inventory and devices:
+        _print_differences(devices, inventory)
+    if inventory and not options.netbox:
+        proposal = proposed(config, inventory, where)
+    else:
+        proposal = proposed_by_netbox(config, devices, inventory, where)
+    _refuse_one_machine_twice(proposal, where)
+    names = {
+        host.name: usable(Identity(host.server.uuid, host.server.serial)) for host in proposal.hosts if host.server
+    }
+    ips = {it.name: [ip for each in it.addresses if (ip := parse_address(each))] for it in devices}
+    return Discovered(with_hosts(text, proposal), {host: name for host, name in names.items() if name}, ips)
+
+
+def _print_differences(devices: Sequence[Device], inventory: Inventory) -> None:
+    lines = [*differences(devices, inventory)]
+    print("NetBox and the BMCs differ:" if lines else "NetBox and the BMCs agree.")
+    for line in lines:
+        print(one_line(line))
+
+
+def _refuse_one_machine_twice(proposal: Proposal, where: str) -> None:
+    names = {it.bmc: usable(Identity(it.uuid, it.serial)) for host in proposal.hosts if (it := host.server)}
     given = [name for name in names.values() if name]
-    if twice := [host.server.bmc for host in hosts if given.count(names[host.name]) > 1]:
-        raise ConfigError(
-            Fault(str(file), f"{', '.join(twice)} lead to one machine", "take all but one of them out of it")
-        )
-    return {host: name for host, name in names.items() if name}, with_hosts(text, hosts, rule, inventory)
+    if twice := [bmc for bmc, name in names.items() if given.count(name) > 1]:
+        what = f"{', '.join(twice)} lead to one machine"
+        raise ConfigError(Fault(where, what, "take all but one of them out of it"))
 
 
 def _consents(source: Path, intent: Intent, options: Mapping[str, Any]) -> Mapping[str, str]:

@@ -80,6 +80,8 @@ def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
         kubernetes = payload == KUBERNETES or wanted.api_is_real
         programs = (*GUEST_PROGRAMS, KUBERNETES) if kubernetes else GUEST_PROGRAMS
         images = _lab_up(report, wanted, programs)
+        if keep:
+            site.keep()
         with prioritized_over_servers(), inside_the_site():
             run = _run_faults if scenario == FAULTS else _run_whole
             run(_prepared(report, wanted, images, scenario, kubernetes=kubernetes), keep=keep)

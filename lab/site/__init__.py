@@ -19,6 +19,7 @@ from lab.paths import (
     CONSOLE,
     DISKS,
     DNS,
+    KEPT,
     LIBVIRT_URI,
     LOCK,
     LOG,
@@ -43,6 +44,7 @@ __all__ = [
     "down",
     "exec_command",
     "foreign_bmc_packets",
+    "keep",
     "refuse_another",
     "reserved",
     "stack_up",
@@ -107,7 +109,7 @@ class SiteStatus:
 
 
 def up(site: Site, images: SiteImages, report: Report) -> None:
-    """Start all missing parts of a site; safe to repeat, also after a crash. Any other site must be down first.
+    """Start all missing parts of a site; safe to repeat, also after a crash. What is left of another one goes.
 
     Raises:
         LabError: A part did not start; the others remain, for inspection or for `down`.
@@ -115,6 +117,8 @@ def up(site: Site, images: SiteImages, report: Report) -> None:
     start, stack = time.monotonic(), site.twin.stack
     with _site_locked():
         refuse_another(stack)
+        if network.namespace_exists() and stack_up() != stack:
+            _take_down()
         if not network.namespace_exists():
             # On the first run, or after a reboot: the folders belong to servers that no longer exist.
             _stop_daemons()
@@ -142,21 +146,24 @@ def down(report: Report) -> None:
     """Stop every machine and process of the site, and remove its files except logs; safe to repeat."""
     start = time.monotonic()
     with _site_locked():
-        _stop_daemons()
-        network.remove_network()
-        _remove_state()
+        _take_down()
     report(f"lab: down after {time.monotonic() - start:.1f} s; logs are in {LOG}")
 
 
 def refuse_another(stack: str) -> None:
-    """Refuse a stack while the twin of another one is up, which may have been kept on purpose.
+    """Refuse a stack while the twin of another one is kept. What a killed rehearsal has left is nobody's.
 
     Raises:
         LabError: It is.
     """
-    if network.namespace_exists() and (other := stack_up()) != stack:
+    if network.namespace_exists() and KEPT.exists() and (other := stack_up()) != stack:
         fix = f"run `{sys.executable} -m lab down`, which removes its machines, then run this again"
         raise LabError(f"the lab has the twin of {other}. Fix: when nobody needs it, {fix}")
+
+
+def keep() -> None:
+    """Have the site stay up until somebody takes it down."""
+    KEPT.touch()
 
 
 @contextmanager
@@ -243,6 +250,12 @@ def _offer_iso(images: SiteImages) -> None:
 def _stop_daemons() -> None:
     for daemon in _DAEMONS:
         daemon.stop()
+
+
+def _take_down() -> None:
+    _stop_daemons()
+    network.remove_network()
+    _remove_state()
 
 
 def _remove_state() -> None:

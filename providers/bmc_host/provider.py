@@ -22,6 +22,7 @@ from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.hardware import changed_since_inventory
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
 from providers.consent import missing_consent
+from providers.mark_file import MarkFile
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.registered import other_host
@@ -106,6 +107,8 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             what = "it belongs to a cluster in production that is not destroyable; it was left as it is"
             fix = "with the host in the install-config, run `pulumi config set destroyable true && pulumi up` first"
             raise ConfigError(Fault(spec.host, what, fix))
+        # Of an installation that was killed, there is no `HostProvisioning` that would forget it.
+        MarkFile.of(spec.bmc.address, plugin.warnings(spec.urn)).remove()
         try:
             with _engine(spec, outs.identity, from_state=True) as engine:
                 for fault in engine.release(outs.found):

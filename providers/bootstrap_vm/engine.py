@@ -12,6 +12,10 @@ from providers.bootstrap_vm.model import BootstrapVmSpec
 from wires.libvirt.hypervisor import Card, Domain, DomainSpec, Hypervisor
 from wires.libvirt.shutdown import end
 
+FREE_FIX = (
+    "free the address, which a server of a destroyed cluster may have; but leave it to a cluster in production, "
+    "which cannot go back to phase bootstrap"
+)
 KEPT_FIX = (
     "run `pulumi up` without --continue-on-error; if its name, pool or libvirtURI was changed, revert that first"
 )
@@ -143,8 +147,9 @@ class BootstrapVmEngine:
             # Until its API is ready, the VM takes the VIP from no node that serves (docs/adr/0069).
             others = others.difference(*map(network.macs_of, vm.nodes))
         if others:
-            what = f"already answered by {', '.join(few(others))}, wanted only the bootstrap VM {vm.mac}"
-            fix = "free the address; but leave it to a cluster in production, which cannot go back to phase bootstrap"
+            names = ", ".join(_named(mac, vm, network) for mac in few(others))
+            what = f"already answered by {names}, wanted only the bootstrap VM {vm.mac}"
+            fix = FREE_FIX
             if is_changed:
                 fix = f"if a node of this cluster has it, revert the change of the VM's configuration; else {fix}"
             if has_run and (node := network.answering_node()):
@@ -170,6 +175,12 @@ class BootstrapVmEngine:
         )
         self.hypervisor.start(vm.name)
         self.report(Progress("started"))
+
+
+def _named(mac: str, vm: BootstrapVmSpec, network: NetworkProbes) -> str:
+    """Return a MAC with the address of the control plane that it has, for messages."""
+    node = next((node for node in vm.nodes if mac in network.macs_of(node)), None)
+    return f"{mac} ({node})" if node else mac
 
 
 def _cards(vm: BootstrapVmSpec) -> tuple[Card, ...]:

@@ -30,6 +30,9 @@ TAKE_OUT = (
 REPAIR = "have the etcd operator report all members first (`oc get clusteroperator etcd`), and take no other one out"
 ANSWER = "have the API answer first, since etcd is asked before a copy of it is wiped"
 BEFORE_PRODUCTION = "; if it will never answer, run `pulumi destroy`, and install the cluster again"
+IN_PRODUCTION = (
+    "; if the API will never answer, restore or destroy the cluster (docs/how-to/restore-a-control-plane.md)"
+)
 
 Problem = tuple[str, str]
 """What is wrong, and the fix."""
@@ -88,7 +91,7 @@ class EtcdQuorum:
 
     @property
     def _answer(self) -> str:
-        return ANSWER if self.in_production else f"{ANSWER}{BEFORE_PRODUCTION}"
+        return f"{ANSWER}{IN_PRODUCTION if self.in_production else BEFORE_PRODUCTION}"
 
     def presence(self, host: str, addresses: Collection[str]) -> Problem | None:
         """Return what of a server is in the cluster, or which other member of etcd does not answer. None: it is out.

@@ -10,7 +10,7 @@ from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import composition
 from providers.host_provisioning.departure import Departure
-from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.host_provisioning.etcd_guard import IN_PRODUCTION, EtcdQuorum
 from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.scheduler import install_all
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
@@ -109,7 +109,7 @@ def _refuse_together(spec: HostProvisioningSpec, plan: InstallationPlan, again: 
         fix = "name the former machine again; to install the cluster again, destroy it first"
         raise ConfigError(*(Fault(f"{plan.option_of(name)}.{name}", what, fix) for name in again))
     if spec.out_of_etcd and len(again) > 1:
-        fix = "reinstall or replace one of them in each `pulumi up`"
+        fix = f"reinstall or replace one of them in each `pulumi up`{IN_PRODUCTION}"
         raise ConfigError(Fault("hosts", f"{' and '.join(again)} hold copies of etcd", fix))
 
 

@@ -136,7 +136,8 @@ def _several_members(change: Change) -> Iterator[Fault]:
     out = [host for host in members if host in again or host in change.replaced or host not in kept]
     if new.phase is Phase.PRODUCTION and len(out) > 1:
         what = f"{' and '.join(out)}, {len(out)} of the {len(members)} servers that hold copies of etcd"
-        yield Fault("hosts", what, "reinstall, replace or remove one of them in each `pulumi up`")
+        fix = "reinstall, replace or remove one of them in each `pulumi up`; to destroy the cluster, undo this first"
+        yield Fault("hosts", what, fix)
 
 
 def _fenced(change: Change) -> Iterator[Fault]:

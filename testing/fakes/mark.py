@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from providers.host_provisioning.installation.evidence import Ended
+from providers.mark_file import Ended
 
 
 @dataclass

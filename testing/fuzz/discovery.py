@@ -88,8 +88,8 @@ def _shown(found: Inventory) -> str:
     config = plans.install_config()
     del config["platform"]["baremetal"]["hosts"]
     try:
-        hosts, rule = proposed(read(plans.written(config)).config, found, "a file")
-        proposal = f"{[host.entry for host in hosts]} {rule}"
+        wanted = proposed(read(plans.written(config)).config, found, "a file")
+        proposal = f"{[host.entry for host in wanted.hosts]} {wanted.rules}"
     except ConfigError as error:
         proposal = str(error)
     drift = [line for server in found.servers for line in changes(inventory().servers[0], server)]

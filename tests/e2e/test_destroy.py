@@ -2,16 +2,20 @@
 
 import copy
 import json
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 from testing import plans
+from testing.documents import DOCS
 from testing.fakes.emulator import Emulator
 from testing.previews import Project, settled
 from testing.project import NAMES
 from testing.project import Project as Site
 
+PAGE = DOCS / "how-to" / "restore-a-control-plane.md"
 AT_ONCE = ("--yes", "--skip-preview")
 LOST = ("HostProvisioning::okd-control-plane", "VipHandoff::okd-api", "VipHeld::okd-ingress")
 
@@ -95,6 +99,28 @@ def test_the_fix_of_a_refused_destroy_unprotects_everything(production: Project,
     assert "has lost a part of its state" in project.pulumi("preview", "--json", fails=True)
     project.set(import_production=True)
     assert {f"create {each.replace('::', ' ')}" for each in LOST} <= project.preview().others.keys()
+
+
+def test_a_cluster_whose_control_plane_is_lost_can_be_destroyed(production: Project, tmp_path: Path) -> None:
+    """restore-a-control-plane.md: what makes it destroyable is an `up`, which fails before it gets to the guard."""
+    project = production.copy(tmp_path / "lost")
+    project.configure(deadlines={"host_s": 4000})  # an update of the control plane, which this host is not ready for
+    (block,) = re.findall(r"```console\n(pulumi config set destroyable[^`]*)```", PAGE.read_text())
+    make, up, guard, destroy = (
+        line.removeprefix("pulumi ").replace("<cluster>", "okd") for line in block.splitlines()
+    )
+    project.pulumi(*shlex.split(make))
+    project.pulumi(*shlex.split(up), *AT_ONCE, fails=True)
+    before = resources(project)
+    project.pulumi("destroy", *AT_ONCE, fails=True)
+    assert resources(project) == before
+
+    project.pulumi(*shlex.split(guard), *AT_ONCE)
+    text = project.pulumi(*shlex.split(destroy), *AT_ONCE, fails=True)  # the BMCs of this stack do not answer
+    assert "not destroyable" not in text
+    left = {urn.split("::")[-2].rpartition(":")[2] for urn in resources(project)}
+    assert "BmcHost" in left
+    assert not left & {"DestroyGuard", *(each.partition("::")[0] for each in LOST)}
 
 
 def test_what_a_destroy_took_from_the_state_is_recorded_without_a_wipe(project: Site, bmc: Emulator) -> None:

@@ -206,7 +206,7 @@ class Cluster:
             if not self._approved("client", each, system, etcd):
                 return False
             self.objects[each.host] = system
-            system.has_joined = True
+            system.has_joined, system.is_nobodys = True, False
             self.told(f"{each.host} has joined the cluster")
         if not self._approved("serving", each, system, etcd):
             return False

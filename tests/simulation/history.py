@@ -54,6 +54,9 @@ class Act:
     kill_at_s: float | None = None
     kill_at_write: int | None = None
     go_on: bool = False
+    """Of `up`: `--continue-on-error`."""
+    ignore_protect: bool = False
+    """Of `destroy`: `--ignore-protect`."""
     seconds: float = 0.0
     option: tuple[str, int, int] = ("", 0, 0)
     happenings: tuple[Happening, ...] = ()

@@ -7,6 +7,7 @@ from typing import Any
 
 from base.spec import Spec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
+from providers.machines.model import MachinesSpec
 from tests.simulation.clock import Killed
 from tests.simulation.history import Act, Happening, History
 from tests.simulation.operator import Operator
@@ -148,21 +149,25 @@ class Life:
         if act.what == "refresh":
             return self.stack.refresh()
         if act.what == "destroy":
-            self.world.serves = False
-            self.is_half_destroyed = True
-            try:
-                report = self.stack.destroy()
-            finally:
-                self._let_go()
-            self.is_half_destroyed = not report.is_ok and not report.protected
-            return report
+            return self._operate_destroy(ignore_protect=act.ignore_protect)
         return self.stack.up(program(self.world.site, self.wanted), go_on=act.go_on)
+
+    def _operate_destroy(self, *, ignore_protect: bool) -> Report:
+        if not ignore_protect and any(kept.protect for kept in self.stack.kept.values()):
+            return self.stack.destroy()  # which is refused
+        self.world.serves, self.is_half_destroyed = False, True
+        try:
+            report = self.stack.destroy(ignore_protect=ignore_protect)
+        finally:
+            self._let_go()
+        self.is_half_destroyed = not report.is_ok
+        return report
 
     def _let_go(self) -> None:
         """After a destruction, also one that fails or is killed, what is on disks without a record is nobody's."""
         for host, server in self.world.servers.items():
             if server.system and host not in self._recorded():
-                server.system.has_joined = False
+                server.system.is_nobodys = True
 
     def _bounded(self, name: str, spec: Spec, call: Callable[[], Any]) -> Any:
         world, began = self.world, self.world.clock.now()
@@ -214,6 +219,7 @@ class Life:
             "api_flap": lambda: setattr(node, "flaps_until", until),
             "config_down": lambda: setattr(world.cluster, "config_down_until", until),
             "replace": lambda: self._replace(host),
+            "majority_dies": self._majority_dies,
         }
         happen[it.what]()
 
@@ -225,11 +231,20 @@ class Life:
             self.world.libvirt.vanish()
 
     def _replace(self, host: str) -> None:
-        index, cluster = self.world.site.hosts.index(host), self.world.cluster
+        cluster = self.world.cluster
         etcd = cluster.etcd_of(host)
         if etcd and host in etcd.members and not cluster.has_quorum(etcd, without=host):
             return  # nor does a person take away what a cluster cannot do without
-        self.world.servers[host].replace(Identity(uuid(100 + index), f"NEW-{host}", "R650", "Sim"))
+        self._put_another(host)
+
+    def _majority_dies(self) -> None:
+        for host in self.world.site.masters[:2]:
+            self._put_another(host)
+
+    def _put_another(self, host: str) -> None:
+        server, index = self.world.servers[host], self.world.site.hosts.index(host)
+        number = server.replaced + 1
+        server.replace(Identity(uuid(100 * number + index), f"NEW-{number}-{host}", "R650", "Sim"))
 
     def _calm(self) -> None:
         """From now on nothing fails."""
@@ -265,8 +280,16 @@ class Life:
         """Destroy a cluster whose etcd is lost by what people did, as an error says; then begin again."""
         self.world.tell("OPERATOR: etcd has lost its majority for good; destroys the cluster, and begins again")
         self.wanted = replace(self.wanted, destroyable=True, reinstall=())
-        self._run(Act("up", self.wanted.phase))
-        return self._destroy() and self._reach("bootstrap")
+        if self.operator.gives_up:  # docs/how-to/restore-a-control-plane.md
+            self.wanted = replace(self.wanted, consents=self._consents_of_record())
+        report = self._run(Act("up", self.wanted.phase))
+        ignore_protect = self.operator.gives_up and not (report and report.is_ok)
+        return self._destroy(ignore_protect=ignore_protect) and self._reach("bootstrap")
+
+    def _consents_of_record(self) -> tuple[tuple[str, str], ...]:
+        spec = self.stack.kept["machines"].spec
+        assert isinstance(spec, MachinesSpec)
+        return tuple(sorted((name, host.consent) for name, host in spec.hosts.items()))
 
     def _reach(self, phase: str) -> bool:
         report: Report | None = None
@@ -352,15 +375,18 @@ class Life:
         for host, found in self.found.items():
             self._judge_found(host, found)
 
-    def _destroy(self) -> bool:
+    def _destroy(self, *, ignore_protect: bool = False) -> bool:
         """Destroy the cluster, doing what the errors say; return whether that succeeds."""
         errors = list[str]()
         for _ in range(RUNS):
-            report = self._run(Act("destroy"))
+            report = self._run(Act("destroy", ignore_protect=ignore_protect))
             if report and report.is_ok:
                 return True
             errors = [str(error) for error in report.errors.values()] if report else []
             self._follow(report)
+            if report and report.protected:  # docs/how-to/recover.md: set `destroyable` first
+                self.wanted = replace(self.wanted, destroyable=True)
+                self._follow(self._run(Act("up", self.wanted.phase)))
         self.world.breach("converges", f"destroy: {'; '.join(errors)}"[:400])
         return False
 

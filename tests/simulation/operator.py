@@ -9,6 +9,7 @@ from tests.simulation.stack import Report
 from tests.simulation.world import World
 from wires.bmc.client import Power
 
+WAIT_S = 300.0
 HOST = r"okd-(?:master|worker)-\d"
 
 
@@ -19,6 +20,8 @@ class Operator:
     world: World
     goes_back: bool = False
     """Whether an error has sent him back to phase bootstrap, for a VM that is off."""
+    gives_up: bool = False
+    """Whether an error has named the way to destroy a cluster whose etcd does not answer."""
 
     def follow(self, report: Report, wanted: Wanted, recorded: Collection[str]) -> Wanted:
         """Do what each error says; return what he wants of the next run."""
@@ -42,8 +45,13 @@ class Operator:
             rf"node ({HOST}) has joined already; delete that node": lambda it: self._delete_node(wanted, it[1]),
             r"revert the change": lambda _: replace(wanted, memory_mib=Wanted.memory_mib),
             r"if the bootstrap VM is off, set phase bootstrap": lambda _: self._go_back(wanted),
+            r"have the API answer first": lambda _: self._wait(wanted),
+            r"already answered by .*free the address": lambda _: self._free_the_vip(wanted),
             rf"({HOST})\b.*switch (?:it|the server) off": lambda it: self._switch_off(wanted, it[1]),
             rf"({HOST}) and ({HOST}) hold copies of etcd": lambda it: self._no_reinstall(wanted, it.groups()),
+            rf"{HOST} and ({HOST}), 2 of the 3 servers": lambda it: self._later(wanted, it[1]),
+            r"to destroy the cluster, undo this first": lambda _: self._give_up(wanted),
+            r"restore or destroy the cluster": lambda _: self._give_up(wanted),
             rf"({HOST}): .*: its API is not ready": lambda it: self._forget_disk(wanted, it[1]),
         }
         for pattern, do in does.items():
@@ -60,6 +68,15 @@ class Operator:
     def _consent(self, wanted: Wanted, host: str, who: str) -> Wanted:
         return replace(wanted, consents=tuple(sorted({**dict(wanted.consents), host: who}.items())))
 
+    def _later(self, wanted: Wanted, host: str) -> Wanted:
+        """Leave the second of two servers for the next run."""
+        consents = tuple(it for it in wanted.consents if it[0] != host)
+        return replace(self._no_reinstall(wanted, [host]), consents=consents)
+
+    def _give_up(self, wanted: Wanted) -> Wanted:
+        self.gives_up = True
+        return wanted
+
     def _take_out(self, wanted: Wanted, host: str) -> Wanted:
         return wanted if self.world.cluster.take_out(host) else self._no_reinstall(wanted, [host])
 
@@ -74,6 +91,19 @@ class Operator:
 
     def _go_back(self, wanted: Wanted) -> Wanted:
         self.goes_back = True
+        return wanted
+
+    def _wait(self, wanted: Wanted) -> Wanted:
+        """A server that was just switched on needs its time."""
+        self.world.clock.pass_time(WAIT_S)
+        return wanted
+
+    def _free_the_vip(self, wanted: Wanted) -> Wanted:
+        """Switch off what a cluster that was destroyed has left; anything else that has the address stays."""
+        for server in self.world.servers.values():
+            system = server.runs()
+            if server.name in self.world.api.holders and system and system.is_nobodys:
+                server.press()
         return wanted
 
     def _switch_off(self, wanted: Wanted, host: str) -> Wanted:

@@ -88,10 +88,10 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "        return self.control_plane_serves() or self._incomplete()",
         "        return self.control_plane_serves()",
     ),
-    "the VM is ended although it holds the VIP": (
+    "a VM that no handoff has ended is deleted": (
         "providers.bootstrap_vm.engine",
-        "        if domain and domain.running and vm.mac in network.vip_macs() and",
-        "        if not domain and",
+        "        if domain and (node := network.answering_node()):\n",
+        "        if False and (node := network.answering_node()):\n",
     ),
     "the VM is rebuilt under a control plane": (
         "providers.bootstrap_vm.engine",

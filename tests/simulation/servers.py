@@ -25,6 +25,8 @@ class System:
     """Whether the cluster has had it as a node."""
     taken_out: bool = False
     """Whether an administrator has taken it out of the cluster."""
+    is_nobodys: bool = False
+    """Whether a `destroy` has taken its record from the state, or has found none."""
 
 
 @dataclass
@@ -65,6 +67,8 @@ class Server(FakeBmc):
     posted: Callable[[str, str], None] = lambda _host, _text: None
     off_by_person: bool = False
     """Whether a person has switched it off, and it has not been on since."""
+    replaced: int = 0
+    """How many machines it was before."""
     _failing: Strike | None = None
 
     def __post_init__(self) -> None:
@@ -96,6 +100,7 @@ class Server(FakeBmc):
         self.told(f"{self.name} is another machine from now on: {machine.serial}")
         self._switch_off()
         self.machine, self.disk, self.system, self.image = machine, None, None, None
+        self.replaced += 1
 
     @property
     def waits(self) -> bool:

@@ -98,8 +98,11 @@ class Stack:
             self._attempt(report, name, partial(self._read, name, kept, report))
         return report
 
-    def destroy(self) -> Report:
+    def destroy(self, *, ignore_protect: bool = False) -> Report:
         """Delete all resources, those first on which none depends."""
+        if ignore_protect:
+            for kept in self.kept.values():
+                kept.protect = False
         report = Report(protected=[name for name, kept in self.kept.items() if kept.protect])
         if report.is_ok:
             self._delete([*self.kept], report)

@@ -3,7 +3,7 @@
 import pytest
 
 from testing.checkout import ROOT
-from tests.simulation.history import Act, History, drawn
+from tests.simulation.history import Act, Happening, History, drawn
 from tests.simulation.life import Life
 from tests.simulation.planted import FAULTS
 from tests.simulation.shrink import shrunk, story
@@ -31,6 +31,22 @@ def test_a_kind_world_reaches_production_in_two_runs_and_is_left_as_found() -> N
     life = Life(History("kind", acts=(Act("up", "bootstrap"), Act("up", "production")), ends_destroyed=True))
     assert life.live() == []
     assert life.world.libvirt.generation is None
+
+
+@pytest.mark.parametrize(
+    "then",
+    [
+        pytest.param((), id="both-are-to-be-replaced-at-once"),
+        pytest.param((Act("set", option=("consent", 0, 1)), Act("up", "production")), id="one-is-recorded-already"),
+    ],
+)
+def test_a_cluster_whose_etcd_is_lost_is_destroyed_as_the_errors_say(then: tuple[Act, ...]) -> None:
+    """Two machines of the control plane die at once (seed 2009): what makes the cluster destroyable is an `up`."""
+    dies = Act("happen", happenings=(Happening("majority_dies", 0),))
+    life = Life(History("lost", acts=(Act("up", "bootstrap"), Act("up", "production"), dies, *then)))
+    assert life.live() == []
+    assert life.goal == "production"
+    assert life.operator.gives_up
 
 
 @pytest.mark.parametrize(("module", "old"), [(module, old) for module, old, _ in FAULTS.values()], ids=[*FAULTS])

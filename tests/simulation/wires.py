@@ -19,11 +19,11 @@ import providers.vip_held.provider as vip_held
 from base.clock import SYSTEM_CLOCK, Clock
 from base.errors import OkdBaremetalError
 from boot_media.host_isos import Recipe
-from providers import registered
+from providers import mark_file, registered
 from providers.etcd_access import EtcdAccess
-from providers.host_provisioning import composition, mark_file, provision
+from providers.host_provisioning import composition, provision
 from providers.host_provisioning.installation.engine import Installation
-from providers.host_provisioning.installation.evidence import Ended
+from providers.mark_file import Ended
 from providers.pulumi import plugin
 from providers.vip_handoff import adapters
 from tests.simulation.cluster import SimMembers

@@ -7,7 +7,7 @@ from functools import partial
 
 from base.errors import SegmentError
 from cluster.values.vrrp import API, INGRESS
-from providers.host_provisioning.installation.evidence import Ended
+from providers.mark_file import Ended
 from tests.simulation.clock import SimClock
 from tests.simulation.cluster import BOOTSTRAP, Cluster, Node, SimKube, pace
 from tests.simulation.media import SimMedia
@@ -195,7 +195,7 @@ class World:
     # What the promises see.
     def _may_lose(self, server: Server) -> bool:
         system = server.system
-        if system is None or not system.has_joined or server.name in self.asked.reinstalled:
+        if system is None or not system.has_joined or system.is_nobodys or server.name in self.asked.reinstalled:
             return True
         # An error has said so of a system that did not come up: switched off, the server is installed again.
         return server.off_by_person and server.url not in self.marks and server.name not in self.asked.recorded

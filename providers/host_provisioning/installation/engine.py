@@ -32,9 +32,10 @@ from boot_media.disk import CHOSEN, FAILED, REFUSED, STALE
 from boot_media.iso import names_boot_iso
 from providers.consent import naming
 from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
-from providers.host_provisioning.installation.evidence import Ended, Evidence
+from providers.host_provisioning.installation.evidence import Evidence
 from providers.host_provisioning.installation.iso_fault import IsoFault
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
+from providers.mark_file import Ended
 from wires.bmc.boot_mode import BootMode, SecureBootProof
 from wires.bmc.client import CD, ONCE, SPELLINGS, BmcClient, Identity, Power
 from wires.bmc.steps import STEP_S, Steps, Waits, names_image

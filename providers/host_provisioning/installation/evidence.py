@@ -8,16 +8,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from providers.mark_file import Ended
 from wires.bmc.client import Identity, Power
 from wires.bmc.identity import is_one_machine
-
-
-@dataclass(frozen=True)
-class Ended:
-    """An installation that has ended: the machine boots from its disk from now on."""
-
-    machine: Identity
-    iso_sha256: str
 
 
 class Mark(Protocol):

@@ -15,11 +15,13 @@ Removed = list[bool]
 
 @pytest.fixture(autouse=True)
 def removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Removed:
-    """A lab with the twin of the stack `other`; and how often it was removed."""
+    """A lab with the kept twin of the stack `other`; and how often it was removed."""
     removed = Removed()
     stack = tmp_path / "stack"
     stack.write_text("other")
     monkeypatch.setattr(site, "STACK_UP", stack)
+    monkeypatch.setattr(site, "KEPT", tmp_path / "kept")
+    site.keep()
     monkeypatch.setattr(site, "RESERVED", tmp_path / "lock")
     monkeypatch.setattr(site, "down", lambda _: removed.append(True))
     monkeypatch.setattr("os.geteuid", lambda: 0)
@@ -45,6 +47,12 @@ def test_the_fix_of_a_kept_lab_frees_it(removed: Removed, capsys: pytest.Capture
     assert lab_command.main(arguments) == 0
     assert removed == [True]
     assert rehearsal.main(["--stack", "rehearsal"]) == 0
+
+
+def test_a_rehearsal_replaces_what_a_killed_one_of_another_stack_has_left(removed: Removed, tmp_path: Path) -> None:
+    (tmp_path / "kept").unlink()
+    assert rehearsal.main(["--stack", "rehearsal"]) == 0
+    assert removed == [True]
 
 
 def test_a_rehearsal_replaces_the_kept_lab_of_its_own_stack(removed: Removed, tmp_path: Path) -> None:

@@ -101,9 +101,9 @@ def test_a_control_plane_of_unlike_servers_is_said_to_be_one() -> None:
     names = [f"https://10.0.0.{number}/x" for number in range(1, 6)]
     servers = tuple(server(NVME, card("1", "up"), bmc=bmc, model=bmc) for bmc in names)
     config = read(plans.INSTALL_CONFIG.read_text()).config
-    hosts, rule = proposed(config, Inventory(dated=datetime.now(UTC), servers=servers), "file")
-    assert rule == "the first 3 of 5 servers, of which no 3 are alike"
-    assert [(host.name, host.server.bmc) for host in hosts][:3] == [
+    found = proposed(config, Inventory(dated=datetime.now(UTC), servers=servers), "file")
+    assert "Control plane: the first 3 of 5 servers, of which no 3 are alike; " in found.rules[1]
+    assert [(host.name, host.server and host.server.bmc) for host in found.hosts][:3] == [
         (f"okd-master-{number}", names[number]) for number in range(3)
     ]
 
@@ -114,8 +114,8 @@ def test_an_arbiter_comes_between_control_plane_and_compute() -> None:
     content = plans.install_config()
     clusters.arbiter(content)
     config = read(plans.written(content)).config
-    hosts, _ = proposed(config, Inventory(dated=datetime.now(UTC), servers=servers), "file")
-    assert [(host.name, host.role) for host in hosts] == [
+    found = proposed(config, Inventory(dated=datetime.now(UTC), servers=servers), "file")
+    assert [(host.name, host.role) for host in found.hosts] == [
         ("okd-master-0", Role.CONTROL_PLANE),
         ("okd-master-1", Role.CONTROL_PLANE),
         ("okd-arbiter-0", Role.ARBITER),

@@ -13,6 +13,7 @@ from base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BusyErr
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
+from providers.mark_file import Ended, MarkFile
 from providers.pulumi.dynamic import Props
 from testing import clusters, plans
 from testing.fakes.clock import FakeClock
@@ -20,6 +21,7 @@ from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of,
 from testing.plan_files import Files
 from testing.refusals import refusals
 from wires.bmc.access import BmcAccess
+from wires.bmc.client import Identity
 from wires.redfish.sushy_bmc import SushyBmc
 
 HOST = "okd-master-0"
@@ -175,6 +177,16 @@ def test_a_protected_server_is_not_switched_off_by_ignore_protect() -> None:
     """`--ignore-protect` of Pulumi's CLI 3.256 passes `protect`; no BMC is asked."""
     with pytest.raises(ConfigError, match=r"m0: it belongs to a cluster in production .* `pulumi config set destroy"):
         BmcHostProvider().delete("u", {**RECORDED, "protected": True})
+
+
+def test_a_deletion_forgets_the_installation(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Seed 775: a killed installation has no `HostProvisioning` in the state, whose deletion would do it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    mark = MarkFile.of(DEAD["bmc"]["address"], print)
+    mark.set(Ended(Identity("u", "s"), "digest"))
+    with pytest.raises(BmcTimeoutError):
+        BmcHostProvider().delete("u", RECORDED)
+    assert mark.read() is None
 
 
 MOVED = {"bmc": {**DEAD["bmc"], "login": "bmc_credentials.m0"}}

@@ -135,7 +135,7 @@ def test_a_vm_that_went_off_is_not_started_beside_a_stranger_with_the_vip() -> N
 
 def test_a_vm_that_has_to_be_built_is_not_while_a_node_has_the_vip() -> None:
     """A new disk is another cluster."""
-    assert f"already answered by {NODE}" in Rig(frozenset({NODE})).refuses()
+    assert f"already answered by {NODE} (192.0.2.21), wanted" in Rig(frozenset({NODE})).refuses()
     changed = Rig(frozenset({NODE})).has(CHANGED, running=False).refuses()
     assert (
         ". Fix: if a node of this cluster has it, revert the change of the VM's configuration; else free " in changed

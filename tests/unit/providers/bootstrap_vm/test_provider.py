@@ -167,9 +167,11 @@ class TestCreate:
 
     def test_the_vip_is_probed_on_the_bridge_of_the_vm(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:
         adapters.vip_macs = frozenset({STRANGER})
-        with pytest.raises(HypervisorError, match=rf"^API VIP 192\.0\.2\.5: already answered by {STRANGER}, "):
+        with pytest.raises(
+            HypervisorError, match=rf"^API VIP 192\.0\.2\.5: already answered by {STRANGER} \(192\.0\.2\.21\), "
+        ):
             BootstrapVmProvider().create(props)
-        assert adapters.asked == [("baremetal", "192.0.2.5")]
+        assert adapters.asked[0] == ("baremetal", "192.0.2.5")
         assert adapters.hypervisor.calls == []
 
     @pytest.mark.parametrize("there", [b"coreos", b"another image"], ids=["right", "wrong"])

@@ -24,8 +24,8 @@ from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.engine import Installation, Target
-from providers.host_provisioning.installation.evidence import Ended
 from providers.host_provisioning.provider import HostProvisioningProvider
+from providers.mark_file import Ended
 from testing import payloads
 from testing.certificate_requests import FakeCluster, client_request
 from testing.certificates import authority

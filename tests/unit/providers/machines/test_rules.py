@@ -90,7 +90,8 @@ def new_host_with_the_address_of_one_removed(it: Scene) -> None:
                     )
                 ),
                 f"hosts: {OTHER_MASTER} and {MASTER}, 2 of the 3 servers that hold copies of etcd. "
-                "Fix: reinstall, replace or remove one of them in each `pulumi up`",
+                "Fix: reinstall, replace or remove one of them in each `pulumi up`; to destroy the cluster, "
+                "undo this first",
             ],
             id="P25-exchanged-with-consents",
         ),
@@ -123,7 +124,8 @@ def new_host_with_the_address_of_one_removed(it: Scene) -> None:
                 change,
                 [
                     f"hosts: {OTHER_MASTER} and {MASTER}, 2 of the 3 servers that hold copies of etcd. "
-                    "Fix: reinstall, replace or remove one of them in each `pulumi up`"
+                    "Fix: reinstall, replace or remove one of them in each `pulumi up`; to destroy the cluster, "
+                    "undo this first"
                 ],
                 id=change.__name__,
             )

@@ -5,7 +5,7 @@ from itertools import islice
 import pytest
 
 from base.errors import BmcTimeoutError, BmcTransientError
-from providers.host_provisioning.installation.evidence import Ended
+from providers.mark_file import Ended
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from tests.unit.providers.host_provisioning.installation.rig import FROM_DISK, INSERTED, NAME, Rig

@@ -10,8 +10,16 @@ from base.files import PRIVATE_FOLDER, read_file, write_private
 from base.progress import Say
 from base.spec import Model
 from boot_media.tools import cache_dir
-from providers.host_provisioning.installation.evidence import Ended
+from wires.bmc.client import Identity
 from wires.bmc.identity import MachineId
+
+
+@dataclass(frozen=True)
+class Ended:
+    """An installation that has ended: the machine boots from its disk from now on."""
+
+    machine: Identity
+    iso_sha256: str
 
 
 class _Marked(Model):

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from base.errors import ProvisioningError
-from providers.host_provisioning.installation.evidence import Ended, Evidence
-from providers.host_provisioning.mark_file import MarkFile
+from providers.host_provisioning.installation.evidence import Evidence
+from providers.mark_file import Ended, MarkFile
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from wires.bmc.client import Identity
