@@ -13,8 +13,7 @@ from base.errors import ProvisioningError
 from base.write_guard import make
 from providers.etcd_access import EtcdAccess, IncompleteEtcdError
 from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum, Problem
-from providers.host_provisioning.joining.nodes import NODE_LIST
-from wires.api.resources import KubernetesKeeper
+from wires.api.resources import NODE_LIST, KubernetesKeeper
 from wires.bmc.steps import Waits
 from wires.etcd.member import EtcdMember
 from wires.etcd.writes import out_of_etcd

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from base.errors import ProvisioningError
 from base.spec import Model
-from providers.host_provisioning.joining.nodes import NODE_LIST
-from wires.api.resources import ETCD, ETCD_MEMBERS, ConfigMap, KubernetesReader, Metadata, Reporting
+from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader, Metadata, Reporting
 
 DEGRADED = "EtcdMembersDegraded"
 """The operator's condition that a member does not answer; `EtcdMembersAvailable` says only that a majority does.

@@ -31,7 +31,6 @@ from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 from providers.host_provisioning.etcd_guard import DEGRADED
 from providers.host_provisioning.installation.engine import Installation, Target
-from providers.host_provisioning.joining.nodes import NODE_LIST
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.machines.model import MachinesSpec
@@ -45,7 +44,7 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
 from testing.preview_steps import preview, step_of
-from wires.api.resources import ETCD, ETCD_MEMBERS
+from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST
 from wires.bmc.access import BmcAccess
 from wires.bmc.client import Identity, Power
 from wires.bmc.steps import run_steps
