@@ -86,6 +86,11 @@ class InstallationPlan:
         """The installed hosts that the update does not touch."""
         return tuple(host for host in self.carried.installed if host not in self.reinstall)
 
+    def leaving(self, spec: HostProvisioningSpec) -> tuple[str, ...]:
+        """The servers that are taken out of etcd and the cluster before they are wiped."""
+        again = sorted({*self.reinstall, *self.replaced} - self.adopted)
+        return tuple(host for host in again if host in spec.out_of_etcd)
+
     def saves_etcd(self, spec: HostProvisioningSpec) -> bool:
         """Return whether etcd is saved first: the update installs a server of a control plane that runs."""
         runs = bool(self.carried.installed or self.replaced)
@@ -183,6 +188,8 @@ def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvis
     plan = InstallationPlan.of(old, outs, new)
     if plan.saves_etcd(new):
         yield f"etcd will be saved into {folder_of(new.stack, new.snapshots)} before a server is wiped"
+    if leaving := plan.leaving(new):
+        yield f"will be switched off, then taken out of etcd and the cluster, then wiped: {', '.join(leaving)}"
     if plan.reinstall:
         yield f"will be wiped and installed again, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"
     if plan.untouched and plan.changes_iso:
