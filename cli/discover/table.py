@@ -32,6 +32,8 @@ CARDS: Columns = {
     "SPEED": lambda it: f"{it.speed_mbps} Mbit/s" if it.speed_mbps else "",
     "PXE": lambda it: WORDS[it.pxe],
     "PCI": lambda it: it.pci,
+    "SWITCH": lambda it: it.switch,
+    "PORT": lambda it: it.switch_port,
 }
 DISKS: Columns = {
     "DISK": lambda it: it.name,

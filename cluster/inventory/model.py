@@ -58,6 +58,10 @@ class Card(Entry):
     """Whether the firmware may boot from it. None: unknown."""
     to_bmc: bool = False
     """Whether it leads to the server's own BMC and nowhere else."""
+    switch: str = ""
+    """The switch that its cable leads to, by LLDP: a name, or the MAC of its chassis; empty if unknown."""
+    switch_port: str = ""
+    """The port of that switch."""
 
     def __str__(self) -> str:
         return f"{self.name} ({self.mac})"

@@ -37,6 +37,7 @@ class Hardware:
         raid: RAIDType of one volume of all drives; empty if there is none.
         raw: Whether each drive is listed as a volume, too.
         expands: Whether the service expands lists.
+        lldp: Where LLDP neighbours are: `ports` of network adapters, or `connections` of an iDRAC; empty: nowhere.
     """
 
     cpu: str = "Intel(R) Xeon(R) Gold 6354 CPU @ 3.00GHz"
@@ -56,15 +57,23 @@ class Hardware:
     raid: str = ""
     raw: bool = False
     expands: bool = False
+    lldp: str = ""
 
 
 PLAIN = Hardware()
 # A captured R750 (NVIDIA/libredfish c094c9e6): a GPU first, each raw drive as a volume, lists that expand.
 DELL = replace(
-    PLAIN, accelerators=("Video.Slot.2-1",), cards=("NIC.Embedded.1-1-1", "NIC.Slot.5-1"), raw=True, expands=True
+    PLAIN,
+    accelerators=("Video.Slot.2-1",),
+    cards=("NIC.Embedded.1-1-1", "NIC.Slot.5-1"),
+    raw=True,
+    expands=True,
+    lldp="connections",
 )
 # A captured DL365 (HewlettPackard/ilo-redfish-emulator 578997c): RAID1. A captured DL385, off: no links.
-HPE = replace(PLAIN, cpu="AMD EPYC 7313 16-Core Processor                ", summary=None, link=None, raid="RAID1")
+HPE = replace(
+    PLAIN, cpu="AMD EPYC 7313 16-Core Processor                ", summary=None, link=None, raid="RAID1", lldp="ports"
+)
 # A captured SR670 V2 and SYS-821GE: the card to the BMC is listed among the others.
 LENOVO = replace(PLAIN, to_bmc="ToManager", expands=True)
 SUPERMICRO = replace(
@@ -114,7 +123,20 @@ def of_system(vendor: Vendor) -> Document:
         "ProcessorSummary": {"Count": row.count or None, "Model": row.summary},
         "MemorySummary": {"TotalSystemMemoryGiB": row.memory_gib},
         **{name: link(f"{path}/{name}") for name, has in lists.items() if has},
+        **({"NetworkInterfaces": link(f"{path}/NetworkInterfaces")} if row.lldp == "ports" else {}),
     }
+
+
+def with_links(vendor: Vendor, manager: Document) -> Document:
+    """Return a manager with its link to Dell's list of neighbours, if it has one."""
+    if hardware_of(vendor).lldp == "connections":
+        dell = manager["Links"].setdefault("Oem", {}).setdefault("Dell", {})
+        dell["DellSwitchConnectionCollection"] = link(_connections(vendor.system_path))
+    return manager
+
+
+def _connections(system: str) -> str:
+    return f"{system}/NetworkPorts/Oem/Dell/DellSwitchConnections"
 
 
 def of_root(vendor: Vendor) -> Document:
@@ -142,6 +164,7 @@ def documents(vendor: Vendor) -> Documents:
             for name in row.cards
             if row.functions
         },
+        **(_cabling(row, path) if row.lldp else {}),
         f"{path}/Storage": _collection(f"{path}/Storage", "StorageCollection", ["1"]),
         controller: _always(_storage(controller, drives)),
         **{f"{controller}/Drives/{name}": partial(_drive, row, controller, name) for name in drives},
@@ -193,6 +216,47 @@ def _card(row: Hardware, system: str, name: str, machine: Machine) -> Document:
         SpeedMbps=25_000 if row.link == "LinkUp" and not to_bmc else None,
         Links=links,
     )
+
+
+def _cabling(row: Hardware, system: str) -> Documents:
+    """Return the LLDP neighbours as a captured iDRAC9 and a captured DL360 have them, of the first card alone."""
+    if row.lldp == "connections":
+        path = _connections(system)
+        names = ["iDRAC.Embedded.1", *row.cards]
+        listed = _collection(path, "DellSwitchConnectionCollection", names)
+        return {path: listed, **{f"{path}/{it}": partial(_connection, row, path, it) for it in names}}
+    interfaces, adapter = f"{system}/NetworkInterfaces", f"{ROOT}/Chassis/1/NetworkAdapters/DE080000"
+    kind = "NetworkInterface.v1_1_1.NetworkInterface"
+    interface = resource(f"{interfaces}/DE080000", kind, Links={"NetworkAdapter": link(adapter)})
+    numbers = [str(number) for number in range(len(row.cards))]
+    return {
+        interfaces: _collection(interfaces, "NetworkInterfaceCollection", ["DE080000"]),
+        f"{interfaces}/DE080000": _always(interface),
+        adapter: _always(resource(adapter, "NetworkAdapter.v1_9_0.NetworkAdapter", Ports=link(f"{adapter}/Ports"))),
+        f"{adapter}/Ports": _collection(f"{adapter}/Ports", "PortCollection", numbers),
+        **{f"{adapter}/Ports/{number}": partial(_port, f"{adapter}/Ports", number) for number in numbers},
+    }
+
+
+def _connection(row: Hardware, path: str, name: str, machine: Machine) -> Document:
+    is_cabled = name != row.cards[-1]
+    return resource(
+        f"{path}/{name}",
+        "DellSwitchConnection.v1_1_0.DellSwitchConnection",
+        FQDD=name,
+        SwitchConnectionID="B0:A8:6E:0A:9B:40" if is_cabled else "No Link",
+        SwitchPortConnectionID=f"ethernet1/1/{machine.index + 1}" if is_cabled else "No Link",
+    )
+
+
+def _port(path: str, number: str, machine: Machine) -> Document:
+    cabled = {"ChassisId": "90:20:C2:C7:22:00", "ChassisIdSubtype": "MacAddr", "PortId": "31:2F:31:2F:33:3A:31"}
+    nothing = {"ChassisId": "", "ChassisIdSubtype": "NotTransmitted", "PortId": "", "PortIdSubtype": "NotTransmitted"}
+    ethernet = {
+        "AssociatedMACAddresses": [mac_of(machine.index, int(number))],
+        "LLDPReceive": {**cabled, "PortIdSubtype": "IfName"} if number == "0" else nothing,
+    }
+    return resource(f"{path}/{number}", "Port.v1_6_0.Port", Ethernet=ethernet)
 
 
 def _function_path(card: str) -> str:

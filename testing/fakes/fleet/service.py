@@ -116,7 +116,7 @@ def _routes(vendor: Vendor) -> Routes:
         f"{tree.ROOT}/Managers": tree.managers,
         vendor.system_path: lambda machine: tree.system(machine) | hardware.of_system(vendor),
         **({written: tree.settings} if vendor.boot_in_settings else {}),
-        vendor.manager_path: tree.manager,
+        vendor.manager_path: lambda machine: hardware.with_links(vendor, tree.manager(machine)),
         vendor.media_path: tree.media,
         tree.SESSION_SERVICE: tree.session_service,
         tree.SESSIONS: tree.sessions,

@@ -1,7 +1,7 @@
 """Reads one server for the inventory: few requests in turn, and a reason for all that it does not learn."""
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
@@ -15,7 +15,7 @@ from cluster.inventory.model import Card, Cpu, DiscoveredServer, Disk, Gap
 from wires.bmc.access import BmcAccess, Limits
 from wires.redfish.boot.network import network_types
 from wires.redfish.client.connector import ROOT
-from wires.redfish.inventory import parts
+from wires.redfish.inventory import cabling, parts
 from wires.redfish.inventory.gaps import gaps_of, joined
 from wires.redfish.inventory.parts import Document
 from wires.redfish.probe import BmcProbe
@@ -26,6 +26,7 @@ DISCOVERY_LIMITS = Limits(whole_s=120, reads=MOST_READS)
 """The limits of one BMC: 40 requests, of which two may open and end a session."""
 CPU = re.compile(r"cpu|proc|^\d+$", re.IGNORECASE)
 """The last parts of the paths of CPUs. The list has accelerators, too, in any order (a captured R750: first)."""
+LLDP, CONNECTIONS = "LLDP neighbour", "DellSwitchConnectionCollection"
 NOTHING: Document = {}
 T = TypeVar("T")
 
@@ -92,8 +93,9 @@ class BmcDiscovery(BmcProbe):
             secure_boot=secure_boot,
             clock_ahead_s=self._try("clock", None, self._clock_ahead_s),
             certificate_sha256=certificate.sha256 if certificate else "",
-            requests=self.requests,
         )
+        cards = tuple(self._cabled(system, read.cards))
+        read = read.changed(cards=cards, requests=self.requests)
         gaps = joined([*self._gaps, *gaps_of(read, {gap.what for gap in self._gaps})])
         return self._masked(read.changed(gaps=gaps))
 
@@ -200,6 +202,31 @@ class BmcDiscovery(BmcProbe):
                 function = self._try(what, NOTHING, self._document, path)
             cards.append(parts.card(interface, function))
         return cards
+
+    def _cabled(self, system: Document, cards: Sequence[Card]) -> Iterator[Card]:
+        """Yield the cards with what LLDP told of the other ends of their cables. It is read last of all."""
+        dell = self._try(LLDP, NOTHING, self._dell_lists)
+        if not cards:
+            told = dict[str, cabling.Neighbour]()
+        elif dell:
+            told = dict(cabling.of_connections(self._members(LLDP, dell, CONNECTIONS)))
+        else:
+            told = dict(cabling.of_ports(self._ports(system)))
+        for card in cards:
+            other = told.get(card.name) or told.get(card.mac)
+            yield card.changed(switch=other.switch, switch_port=other.port) if other else card
+
+    def _dell_lists(self) -> Document:
+        """Return the links of an iDRAC to its list of neighbours; empty if it has none."""
+        with self._converted_errors("read the managers"):
+            lists = [parts.part(it.json, "Links", "Oem", "Dell") for it in self._managers]
+        return next((it for it in lists if parts.link_of(it, CONNECTIONS)), NOTHING)
+
+    def _ports(self, system: Document) -> Iterator[Document]:
+        for interface in self._members(LLDP, system, "NetworkInterfaces"):
+            path = parts.link_of(interface, "Links", "NetworkAdapter")
+            adapter = self._try(LLDP, NOTHING, self._document, path) if path else NOTHING
+            yield from self._members(LLDP, adapter, "Ports") if adapter else ()
 
     def _disks(self, system: Document) -> list[Disk]:
         """Return the disks of all storages, with RAID volumes in place of their drives."""

@@ -31,6 +31,7 @@ OF_CARD: Told = {
     "link": lambda it: it.link,
     "PCI place": lambda it: it.pci,
     "PXE": lambda it: it.pxe is not None,
+    "LLDP neighbour": lambda it: it.switch or it.to_bmc,
 }
 OF_DISK: Told = {
     "size": lambda it: it.size_bytes,
@@ -52,7 +53,7 @@ def gaps_of(server: DiscoveredServer, known: set[str]) -> Iterator[Gap]:
     for table, them in ((OF_CARD, server.cards), (OF_DISK, server.disks)):
         for what, is_told in table.items():
             names = [it.name for it in them if not is_told(it) and f"{what} of {it.name}" not in known]
-            if names:
+            if names and what not in known:
                 yield Gap(what=f"{what} of {', '.join(names)}", why=SILENT)
     for what, why in (("boot MAC", boot_card(server)[1]), ("root disk", root_disk(server)[1])):
         if why:

@@ -106,6 +106,42 @@ def test_a_capture_keeps_what_discover_reads(tmp_path: Path, vendor: str) -> Non
     assert SERIAL not in file.read_text()
 
 
+NEIGHBOURS = {
+    "dell": [("b0:a8:6e:0a:9b:40", "ethernet1/1/1"), ("", "")],
+    "hpe": [("90:20:c2:c7:22:00", "1/1/3:1"), ("", "")],
+    "generic": [("", ""), ("", "")],
+}
+"""By BMC, the switch and port of each card. A captured iDRAC9 and DL360 have them in these places and forms."""
+
+
+@pytest.mark.parametrize("vendor", NEIGHBOURS)
+def test_the_other_end_of_a_cable_is_told_or_why_not(vendor: str) -> None:
+    with running(Options(vendors=(vendor,))) as fleet:
+        server = discovered(fleet)
+    assert [(card.switch, card.switch_port) for card in server.cards] == NEIGHBOURS[vendor]
+    (gap,) = (it for it in server.gaps if "LLDP neighbour" in it.what)
+    if vendor == "generic":
+        assert gap.why == "its 1 links no NetworkInterfaces"
+    else:
+        assert f"LLDP neighbour of {server.cards[1].name}" in gap.what
+
+
+@pytest.mark.parametrize(
+    "says",
+    [
+        {"Ethernet": 5},
+        {"Ethernet": {"AssociatedMACAddresses": MAC, "LLDPReceive": {"ChassisId": "x"}}},
+        {"Ethernet": {"AssociatedMACAddresses": [5, None, "no"], "LLDPReceive": {"ChassisId": "x", "PortId": 7}}},
+        {"Ethernet": {"AssociatedMACAddresses": [MAC], "LLDPReceive": {"ChassisId": ["x"], "PortId": "1"}}},
+    ],
+)
+def test_a_neighbour_of_another_shape_counts_as_not_told(says: dict[str, object]) -> None:
+    with running(Options(vendors=("hpe",))) as fleet:
+        fleet.fault(Fault("GET .*/Ports/0$", "says", says=says))
+        server = discovered(fleet)
+    assert [card.switch for card in server.cards] == ["", ""]
+
+
 def test_a_session_fits_into_the_forty_requests(it: OneBmc) -> None:
     server = discovered(it.fleet, session=True)
     assert server.memory_mib
