@@ -29,11 +29,11 @@ SURFACES ?=
 SEEDS ?= 1000
 FIRST ?= 0
 # The API of a rehearsed cluster: `stand-in`, or `kubernetes`, a real one, which takes six minutes to build once; platform
-# baremetal always has that.
+# baremetal, a control plane of one and a pair that fences each other always have that.
 PAYLOAD ?= stand-in
 # The folder that has stacks/, and gets report/.
 SITE ?= $(CURDIR)
-REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platform single arbiter
+REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platform single arbiter fenced
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 

@@ -2,7 +2,7 @@
 
 import ssl
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from base.bounded_answer import TlsSocket
@@ -27,24 +27,44 @@ def pool_for(url: str, timeout_s: float) -> "PoolManager":
     # A preview sends no request, and must not wait for these imports.
     from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
 
+    from urllib3.util import parse_url  # noqa: PLC0415
+
+    server = parse_url(url)
+    proxy = getproxies().get(server.scheme or "", "")
+    return pool_through("" if proxy and proxy_bypass(server.netloc or "") else proxy, timeout_s)
+
+
+def pool_through(
+    proxy: str, timeout_s: float, context: ssl.SSLContext | None = None, connections: int = 1
+) -> "PoolManager":
+    """Return a pool as `pool_for` does, through a proxy that the caller names.
+
+    Args:
+        proxy: Its URL, which may hold a login; empty: none.
+        timeout_s: Limit of connect, and of each wait for a part of the answer.
+        context: Whom it trusts. None: the system's CAs.
+        connections: How many to each server are kept, for as many threads.
+
+    Raises:
+        urllib3.exceptions.HTTPError: The URL of the proxy is invalid.
+    """
     from urllib3 import PoolManager, ProxyManager, Retry  # noqa: PLC0415
     from urllib3.util import make_headers, parse_url  # noqa: PLC0415
 
     from base.bounded_pools import POOLS  # noqa: PLC0415
 
-    server = parse_url(url)
-    proxy = getproxies().get(server.scheme or "", "")
     # Redirections only: a server that asks to be asked again (Retry-After) may name hours.
     retries = Retry(connect=0, read=0, other=0, respect_retry_after_header=False)
-    context = ssl.create_default_context()
+    context = context or ssl.create_default_context()
     context.sslsocket_class = TlsSocket
-    if not proxy or proxy_bypass(server.netloc or ""):
-        pool = PoolManager(timeout=timeout_s, retries=retries, ssl_context=context)
+    settings: dict[str, Any] = {"timeout": timeout_s, "retries": retries, "maxsize": connections}
+    if not proxy:
+        pool = PoolManager(ssl_context=context, **settings)
     else:
         address = proxy if "://" in proxy else f"http://{proxy}"
         login = parse_url(address).auth
         headers = make_headers(proxy_basic_auth=unquote(login)) if login else None
-        pool = ProxyManager(address, timeout=timeout_s, retries=retries, proxy_headers=headers, ssl_context=context)
+        pool = ProxyManager(address, proxy_headers=headers, ssl_context=context, **settings)
     pool.pool_classes_by_scheme = POOLS
     return pool
 

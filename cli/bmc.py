@@ -5,7 +5,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import as_completed
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from itertools import count
 from pathlib import Path
@@ -21,7 +21,7 @@ from cli.shared.stack_options import set_stack_option, stack_options
 from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
 from cluster.plan.model import PlannedHost
-from providers.bmc_host.checks import BmcReport, Check, consented
+from providers.bmc_host.checks import BmcReport, Check, add_fencing, consented
 from providers.bmc_host.engine import BmcHostEngine
 from providers.pulumi.workers import WORKERS
 from wires.bmc.access import BmcAccess
@@ -54,6 +54,10 @@ DETAILS = {
     "SUBJECT": lambda row: row.subject,
 }
 """Apart from the other columns, so that these fit a screen."""
+FENCING = {
+    "HOST": lambda row: row.host,
+    "LOGIN OF ITS PEER, WHICH FENCES IT": lambda row: row.fencing,
+}
 Columns = dict[str, Callable[[BmcReport], str]]
 
 
@@ -84,7 +88,11 @@ def check(options: argparse.Namespace) -> int:
     def row_of(host: PlannedHost) -> BmcReport:
         with _probe(plan, host) as (bmc, engine):
             # A spare needs no consent.
-            return Check(bmc, engine, options.stack is not None and isinstance(host, Server)).report()
+            report = Check(bmc, engine, options.stack is not None and isinstance(host, Server)).report()
+        if fence := plan.fences.get(host.name):
+            with closing(probe_of(BmcAccess.of_fence(fence), fence.password)) as by_peer:
+                add_fencing(report, by_peer)
+        return report
 
     hosts = _chosen(plan.hosts, options.host)
     if options.json:
@@ -248,6 +256,9 @@ def _progress(hosts: Sequence[H], verdict: Callable[[T], str]) -> Callable[[H, T
 def _print_details(rows: list[BmcReport]) -> None:
     print()
     print("\n".join(table([list(DETAILS), *(_cells(row, DETAILS) for row in rows)])))
+    if fenced := [row for row in rows if row.fencing]:
+        print()
+        print("\n".join(table([list(FENCING), *(_cells(row, FENCING) for row in fenced)])))
     warnings = [f"{row.host}: {warning}" for row in rows for warning in row.warnings]
     stops = [f"{row.host}: {stop}" for row in rows for stop in row.stops]
     for title, lines in (("Unsafe:", warnings), ("These would stop `up`:", stops)):

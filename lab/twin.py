@@ -187,9 +187,7 @@ def _adapt(config: dict[str, Any]) -> list[str]:
         differences += _adapt_host(host)
     for login in config.get("controlPlane", {}).get("fencing", {}).get("credentials", ()):
         login |= {"username": USERNAME, "password": PASSWORD, "certificateVerification": "Disabled"}
-        differences.append(
-            f"{login.get('hostName', 'a server')}: its peer does not fence it, nothing stands in for that"
-        )
+        differences.append(f"{login.get('hostName', 'a server')}: its peer fences it only while it is destroyed")
     return differences
 
 

@@ -58,16 +58,26 @@ def check_release(where: Path, config: IgnitionFile, wanted: str) -> None:
     Raises:
         PayloadError: It installs another one. A release by its tag cannot be compared.
     """
-    script = config.contents(RELEASE_FILE).get(RELEASE_FILE)
-    found = _RELEASE.search(data_of(where, RELEASE_FILE, script).decode(errors="replace")) if script else None
-    actual, digest = (_DIGEST.search(image) for image in (found[1] if found else "", wanted))
-    if found and actual and digest and actual[1] != digest[1]:
-        what = f"it installs the release {found[1]}, but images.release is {wanted}"
+    found = release_image(where, config)
+    actual, digest = (_DIGEST.search(image) for image in (found, wanted))
+    if actual and digest and actual[1] != digest[1]:
+        what = f"it installs the release {found}, but images.release is {wanted}"
         fix = (
-            f"`pulumi config set --path images.release {word(found[1])}`; or, if no machine runs with this payload, "
+            f"`pulumi config set --path images.release {word(found)}`; or, if no machine runs with this payload, "
             f"{again(where)} with that release's openshift-install"
         )
         raise PayloadError(what, where=str(where), fix=fix)
+
+
+def release_image(where: Path, config: IgnitionFile) -> str:
+    """Return the name of the release image that a payload installs; empty if it names none.
+
+    Raises:
+        PayloadError: The file that names it is broken.
+    """
+    script = config.contents(RELEASE_FILE).get(RELEASE_FILE)
+    found = _RELEASE.search(data_of(where, RELEASE_FILE, script).decode(errors="replace")) if script else None
+    return found[1] if found else ""
 
 
 def _values_in(where: Path, config: IgnitionFile) -> dict[str, str]:

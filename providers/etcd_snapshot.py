@@ -13,25 +13,18 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Self
 
-from pydantic import Base64Bytes, Field
-
 from assets.contract import ETCD_PORT
 from base.errors import ConfigError, Fault, SnapshotError
 from base.files import PRIVATE_FOLDER, replaced
 from base.progress import Progress, Report
-from base.spec import Model
 from base.write_guard import make
 from payload.kubeconfig import needed, read_kubeconfig
+from providers.etcd_access import EtcdAccess, IncompleteEtcdError
 from wires.api.kubernetes import KubeApi
-from wires.api.resources import ETCD_MEMBERS, ConfigMap, KubernetesReader
 from wires.etcd.client import EtcdClient
 from wires.etcd.member import Block, EtcdMember
 from wires.etcd.writes import SAVE, folder_of, to_folder
 
-ETCD_CA = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-ca-bundle"
-ETCD_CLIENT = "/api/v1/namespaces/openshift-etcd/secrets/etcd-client"
-"""Source of both: pkg/tlshelpers/tlshelpers.go of openshift/cluster-etcd-operator, b4786ae33."""
-CA, CERTIFICATE, KEY = "ca-bundle.crt", "tls.crt", "tls.key"
 SHA256_BYTES, SECTOR_BYTES = 32, 512
 """The database is a multiple of sectors; `etcdutl` takes the rest for its SHA-256 (its snapshot/v3_snapshot.go)."""
 REPORT_BYTES = 64 << 20
@@ -40,22 +33,12 @@ BY_HAND = (
 )
 OPERATOR = f"see `oc get clusteroperator etcd`, then try again; {BY_HAND}"
 
-Connect = Callable[[bytes, bytes, bytes], EtcdMember]
-"""Makes a client of PEMs: the CA's certificates, its own certificate, and its key."""
-
-
-class _Secret(Model):
-    data: dict[str, Base64Bytes] = Field({}, repr=False)
-
 
 @dataclass(frozen=True)
 class EtcdSnapshots:
     """The snapshots of one cluster."""
 
-    api: KubernetesReader
-    vip: str
-    """Address of the API."""
-    connect: Connect
+    access: EtcdAccess
     folder: Path
     """It is made if it is missing, for its owner only."""
     report: Report
@@ -69,7 +52,7 @@ class EtcdSnapshots:
             PayloadError: The payload has no kubeconfig.
         """
         api = KubeApi.by(needed(stack, read_kubeconfig(stack), "snapshots"), api_name)
-        return cls(api, vip, EtcdClient, folder_of(stack, snapshots), report, partial(datetime.now, UTC))
+        return cls(EtcdAccess(api, vip, EtcdClient), folder_of(stack, snapshots), report, partial(datetime.now, UTC))
 
     def take(self) -> Path:
         """Save etcd into a new file that only its owner can read, since it has every secret of the cluster.
@@ -102,25 +85,12 @@ class EtcdSnapshots:
     def _members(self) -> tuple[EtcdMember, list[str]]:
         """Return a client of the members, and their addresses."""
         try:
-            members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap)
-            ca = self.api.get(self.vip, ETCD_CA, ConfigMap)
-            client = self.api.get(self.vip, ETCD_CLIENT, _Secret)
+            return self.access.reach()
         except OSError as error:
-            what = f"not saved: the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+            what = f"not saved: the API cannot be asked through {self.access.vip}: {type(error).__name__}: {error}"
             raise SnapshotError(what, where="etcd", fix=f"have the API answer first, {BY_HAND}") from None
-        addresses = sorted(members.data.values()) if members else []
-        authorities = ca.data.get(CA, "") if ca else ""
-        held = client.data if client else {}
-        parts = {
-            "ConfigMap etcd-endpoints": bool(addresses),
-            "ConfigMap etcd-ca-bundle": bool(authorities),
-            "Secret etcd-client": {CERTIFICATE, KEY} <= held.keys(),
-        }
-        if missing := [name for name, is_there in parts.items() if not is_there]:
-            what = f"not saved: in namespace openshift-etcd, {' and '.join(missing)} is missing or empty"
-            raise SnapshotError(what, where="etcd", fix=OPERATOR)
-        connected = self.connect(authorities.encode(), held[CERTIFICATE], held[KEY])
-        return connected, addresses
+        except IncompleteEtcdError as error:
+            raise SnapshotError(f"not saved: {error}", where="etcd", fix=OPERATOR) from None
 
     def _counted(self, address: str, blocks: Iterable[Block]) -> Iterator[bytes]:
         """Yield the contents, and report now and then how much is to come."""

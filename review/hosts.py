@@ -75,6 +75,15 @@ def _of_how_many(rollout: Rollout, again: Collection[str]) -> str:
     return f": {len(again)} of its {len(rollout.spec.hosts)} servers, and only if etcd can do without"
 
 
+def taken_out(preview: Preview) -> Iterator[str]:
+    """Yield a sentence on the servers that leave etcd before they are wiped again."""
+    for rollout in _rollouts(preview):
+        other = {*_replaced(preview, rollout)} & {*rollout.spec.out_of_etcd}
+        for host in sorted({*rollout.plan.leaving(rollout.spec), *other}):
+            once = f"once {host} is off and all other members of etcd answer"
+            yield f"Removes the etcd member of {host}, and deletes its node, {once}; ends when it is a member again."
+
+
 def taken_over(preview: Preview) -> Iterator[str]:
     """Yield a sentence on the servers that are switched off, to be installed."""
     taken = [host for host, spec in _made(preview).items() if not spec.spare and not spec.running]

@@ -68,6 +68,8 @@ def _machines(preview: Preview) -> Iterator[Sentence]:
     yield from _vm(preview)
     for text in hosts.taken_over(preview):
         yield Sentence(text, is_grave=True)
+    for text in hosts.taken_out(preview):
+        yield Sentence(text, is_grave=True)
     for text in hosts.wiped(preview):
         yield Sentence(text, is_grave=True)
     for text in hosts.released(preview):

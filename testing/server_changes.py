@@ -170,6 +170,7 @@ def replace_member(it: Scene) -> None:
     it.site.machines[_serial(MASTER)].request_power(Power.OFF)
     it.site.settle()
     it.site.members = {str(server.address) for server in it.plan.control_plane}
+    it.site.silent = {str(it.host(MASTER).address)}
 
 
 def replace(it: Scene) -> None:

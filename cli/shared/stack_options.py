@@ -12,7 +12,9 @@ from base.errors import ConfigError, Fault, word
 from cli.shared.command_line import PROGRAM, stack_file
 from cli.shared.interrupts import child
 from cluster.files import read_text
-from cluster.options import PREFIX, read_stack_file
+from cluster.known_options import PULL_SECRET
+from cluster.options import PREFIX, read_options, read_stack_file
+from cluster.values.pull_secret import FORM, SET, wrong_in
 
 
 def stack_options(stack: str) -> dict[str, Any]:
@@ -31,6 +33,22 @@ def stack_options(stack: str) -> dict[str, Any]:
         for name, option in listed.items()
         if name.startswith(PREFIX)
     }
+
+
+def stack_pull_secret(stack: str) -> str:
+    """Return the pull secret of a stack's options; empty if it has none. Pulumi runs only if there is one.
+
+    Raises:
+        ConfigError: It is no pull secret, or Pulumi does not decrypt it.
+    """
+    file = stack_file(stack)
+    if not read_options(file).get(PULL_SECRET):
+        return ""
+    secret = str(stack_options(stack)[PULL_SECRET]).strip()
+    if reasons := [*wrong_in(secret)]:
+        fix = f"write {FORM}: `{SET}`"
+        raise ConfigError(*(Fault(f"{file}: {PULL_SECRET}", what, fix) for what in reasons))
+    return secret
 
 
 def check_settable(stack: str) -> None:

@@ -9,14 +9,12 @@ from base.errors import ConfigError, Fault, word
 from cli.inspect.check import check_file
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, stack_file
-from cli.shared.stack_options import stack_options
+from cli.shared.stack_options import stack_pull_secret
 from cluster.install_config import InstallConfig, may_be_a_secret
 from cluster.install_config.read import mapping
 from cluster.install_config.rules.access import NO_PULL_SECRET
-from cluster.known_options import PULL_SECRET
 from cluster.options import read_options
 from cluster.values.platform import ClusterPlatform
-from cluster.values.pull_secret import FORM, SET, wrong_in
 from payload.payload_config import payload_config as payload_text
 
 
@@ -59,7 +57,7 @@ def config_of_payload(file: Path, stack: str | None) -> PayloadConfig:
         ConfigError: openshift-install would refuse the install-config; one fault each.
     """
     platform = ClusterPlatform.NONE if stack is None else _platform(stack)
-    pull_secret = "" if stack is None else _pull_secret(stack)
+    pull_secret = "" if stack is None else stack_pull_secret(stack)
     checked = check_file(str(file))
 
     def excused(fault: Fault) -> bool:
@@ -80,18 +78,6 @@ def _platform(stack: str) -> ClusterPlatform:
         fix = f"write {' or '.join(ClusterPlatform)}"
         raise ConfigError(Fault(f"{file}: platform", f"not one of {', '.join(ClusterPlatform)}", fix))
     return ClusterPlatform(written)
-
-
-def _pull_secret(stack: str) -> str:
-    """Return the pull secret of a stack's options; empty if it has none. Pulumi runs only if there is one."""
-    file = stack_file(stack)
-    if not read_options(file).get(PULL_SECRET):
-        return ""
-    secret = str(stack_options(stack)[PULL_SECRET]).strip()
-    if reasons := [*wrong_in(secret)]:
-        fix = f"write {FORM}: `{SET}`"
-        raise ConfigError(*(Fault(f"{file}: {PULL_SECRET}", what, fix) for what in reasons))
-    return secret
 
 
 COMMAND = Command(payload_config, _add_arguments)

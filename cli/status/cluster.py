@@ -19,10 +19,10 @@ from payload.reading import read_payload
 from providers.consent import missing_consent
 from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.joining.certificates import REQUESTS
-from providers.host_provisioning.joining.nodes import NODE_LIST, Nodes, Requests
+from providers.host_provisioning.joining.nodes import Nodes, Requests
 from wires.api.api import Api
 from wires.api.kubernetes import KubeApi
-from wires.api.resources import ETCD_MEMBERS, ConfigMap, KubernetesReader
+from wires.api.resources import ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader
 from wires.segment.neighbours import macs_at
 from wires.segment.vip_holder import vip_holder
 

@@ -15,7 +15,7 @@ from cluster.install_config.rules.pools import CREDENTIALS
 from cluster.install_config.schema import FencingCredential
 from cluster.options import BmcOptions, Options
 from cluster.plan.intent import roles
-from cluster.plan.model import Intent
+from cluster.plan.model import Intent, PlannedFence
 from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_bmc_url
 from cluster.values.go_url import parse_go_url
 from cluster.values.role import Role
@@ -63,6 +63,24 @@ def untrusted_authorities(config: InstallConfig, options: BmcOptions) -> Iterato
             yield Fault(option, UNTRUSTED, INTO_BUNDLE)
 
 
+def fences_of(config: InstallConfig) -> dict[str, PlannedFence]:
+    """Return by server how its peer fences it, unless that is named by the MAC of another card than it boots from."""
+    by_mac = {host.boot_mac_address.lower(): host.name for host in config.baremetal.hosts or ()}
+    fences = {}
+    for index, entry in enumerate(_credentials(config)):
+        name = entry.host_name or by_mac.get(entry.mac_address.lower(), "")
+        if name:
+            fences[name] = PlannedFence(
+                where=f"{CREDENTIALS}[{index}]",
+                address=_as_bmc(entry.address),
+                username=entry.username.get_secret_value(),
+                password=entry.password,
+                verify_tls=entry.certificate_verification == VERIFIED,
+                ca=_bundle(config),
+            )
+    return fences
+
+
 def refused_reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
     """Yield the lines of `reinstall` that name a server whose peer fences it."""
     for server in intent.control_plane if intent.is_fenced else ():
@@ -92,20 +110,29 @@ def _unusable(address: str, peers: Mapping[str, BmcUrl | None]) -> Iterator[tupl
 
 
 def _url(address: str) -> BmcUrl | None:
-    """Return an address of a BMC. The plain https:// of a fence agent is that of a Redfish service."""
+    """Return an address of a BMC."""
     try:
-        return parse_bmc_url(f"redfish+{address}" if address.startswith("http") else address)
+        return parse_bmc_url(_as_bmc(address))
     except BmcUrlError:
         return None
 
 
+def _as_bmc(address: str) -> str:
+    """Return an address in the form of a BMC's. The plain https:// of a fence agent is that of a Redfish service."""
+    return f"redfish+{address}" if address.startswith("http") else address
+
+
 def _is_trusted(config: InstallConfig, pem: str) -> bool:
-    """Whether the nodes trust a CA, or need not, since they verify no BMC. A proxy has the bundle put there, too."""
+    """Whether the nodes trust a CA, or need not, since they verify no BMC."""
     if all(entry.certificate_verification != VERIFIED for entry in _credentials(config)):
         return True
+    return _certificates(pem) <= _certificates(_bundle(config))
+
+
+def _bundle(config: InstallConfig) -> str:
+    """Return the CAs that reach the nodes. A proxy has the bundle put there, too."""
     reaches_nodes = config.additional_trust_bundle_policy == "Always" or config.proxy is not None
-    bundle = config.additional_trust_bundle if reaches_nodes else ""
-    return _certificates(pem) <= _certificates(bundle)
+    return config.additional_trust_bundle if reaches_nodes else ""
 
 
 def _certificates(pem: str) -> set[str]:

@@ -19,7 +19,7 @@ from cluster.options import BmcOptions, Login, MachineOptions, Options
 from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.address_table.rows import rows_of
 from cluster.plan.addresses import CONFIG, assign_addresses
-from cluster.plan.fencing import untrusted_authorities
+from cluster.plan.fencing import fences_of, untrusted_authorities
 from cluster.plan.host_networks import network_faults
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
@@ -71,7 +71,7 @@ def load_bmcs(path: Path, options: Mapping[str, Any]) -> BmcPlan:
     config, refused = _checked_config(path, {} if wanted is None else wanted.bmc_credentials, excused)
     if config is None or wanted is None:
         raise ConfigError(*refused, *faults)
-    return BmcPlan(**dict(intent_of(config)), options=wanted)
+    return BmcPlan(**dict(intent_of(config)), options=wanted, fences=fences_of(config))
 
 
 def network_refusals(config: InstallConfig, options: MachineOptions, keyfiles_of: KeyfilesOf | None) -> list[Fault]:

@@ -101,6 +101,20 @@ class PlannedBmc(Planned):
     verify_tls: bool
 
 
+class PlannedFence(Planned):
+    """How one server of a control plane fences another: by Basic over https, whatever the scheme says."""
+
+    where: str
+    """The place of the login in the install-config."""
+    address: str
+    """The address of the fenced server's system, in the form of a BMC's address."""
+    username: str
+    password: SecretStr
+    verify_tls: bool
+    ca: str
+    """PEM of the CAs that the servers trust beside the system's."""
+
+
 class Machine(Planned):
     """A machine with addresses."""
 
@@ -355,6 +369,8 @@ class BmcPlan(Intent):
     """An intent whose BMCs can be reached: every host has a login."""
 
     options: BmcOptions
+    fences: dict[str, PlannedFence] = {}
+    """By server that its peer fences: how. Only where logins are tried: the program itself fences nobody."""
 
     @property
     def bmc_ca(self) -> str:

@@ -1,6 +1,7 @@
-"""Names of image repositories, as the installer checks them with github.com/distribution/reference."""
+"""Names of images and of their repositories, as the installer reads them with github.com/distribution/reference."""
 
 import re
+from typing import NamedTuple, Self
 
 _COMPONENT = "[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -9,6 +10,46 @@ _REFERENCE = re.compile(rf"({_NAME})(:\w[\w.-]{{0,127}})?(@[A-Za-z][A-Za-z0-9+._
 _IDENTIFIER = re.compile("[a-f0-9]{64}")
 LONGEST_NAME = 255
 DEFAULT_REGISTRY = "docker.io"
+
+
+class ImageReference(NamedTuple):
+    """An image of a repository, by digest or tag."""
+
+    repository: str
+    """With its registry, as `quay.io/okd/scos-release`."""
+    version: str
+    """`sha256:…`, or a tag."""
+
+    @classmethod
+    def of(cls, text: str) -> Self | None:
+        """Return the image that a text names; None: it names none. With neither digest nor tag, it is `latest`."""
+        match = _REFERENCE.fullmatch(text)
+        if match is None or _IDENTIFIER.fullmatch(text):
+            return None
+        version = (match[3] or match[2] or ":latest")[1:]
+        return cls(_completed(match[1]), version)
+
+    @property
+    def has_digest(self) -> bool:
+        """Whether it is named by its digest."""
+        return ":" in self.version
+
+    @property
+    def registry(self) -> str:
+        """The host, and its port if one is named."""
+        return self.repository.partition("/")[0]
+
+    @property
+    def path(self) -> str:
+        """The repository's name at its registry."""
+        return self.repository.partition("/")[2]
+
+    def at(self, source: str, mirror: str) -> Self:
+        """Return the image at a mirror of `source`, which is its repository, or the start of that."""
+        return self._replace(repository=f"{mirror}{self.repository.removeprefix(source)}")
+
+    def __str__(self) -> str:
+        return f"{self.repository}{'@' if self.has_digest else ':'}{self.version}"
 
 
 def is_repository(name: str) -> bool:

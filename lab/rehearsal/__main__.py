@@ -11,6 +11,7 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from boot_media.keyfiles import keyfiles_of
 from cluster.options import read_stack_file
@@ -24,6 +25,7 @@ from lab.payload import make_kubernetes_payload, make_payload, write_payload
 from lab.rehearsal.drills import Drills
 from lab.rehearsal.evidence import errors_of, keep_evidence
 from lab.rehearsal.faults import Faults, ignore_power_button
+from lab.rehearsal.fencing import FencingProofs
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
@@ -152,6 +154,8 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     rehearsal.bootstrap()
     rehearsal.preview()
     rehearsal.gate_refuses()
+    if pair := _pair(rehearsal):
+        pair.gate_waits()
     rehearsal.production()
     rehearsal.nothing_changes()
     if rehearsal.objects:
@@ -163,9 +167,18 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()
         rehearsal.mistaken_destroy_is_refused()
-        rehearsal.destroy()
+        with pair.fences() if pair else nullcontext():
+            rehearsal.destroy()
     if rehearsal.objects:
         rehearsal.objects.touched_no_server()
+
+
+def _pair(rehearsal: Rehearsal) -> FencingProofs | None:
+    """Return proofs of two servers that fence each other. None: the cluster has none."""
+    if not (rehearsal.operator and rehearsal.plan.is_fenced):
+        return None
+    kube, servers = rehearsal.proofs.kube(rehearsal.operator), rehearsal.plan.control_plane
+    return FencingProofs(kube, rehearsal.provisioner, rehearsal.stack, rehearsal.report, servers)
 
 
 def _run_faults(rehearsal: Rehearsal, *, keep: bool) -> None:

@@ -56,6 +56,14 @@ class Kube:
         status = self.client.call("GET", ETCD, timeout_s=5).get("status", {})
         return {each["type"] for each in status.get("conditions", []) if each["status"] == "True"}
 
+    def report_on_etcd(self, condition: str, status: str) -> None:
+        """Change a condition of the etcd operator, in its place."""
+        etcd = self.client.call("GET", ETCD)
+        for each in etcd["status"]["conditions"]:
+            if each["type"] == condition:
+                each["status"] = status
+        self.client.call("PUT", f"{ETCD}/status", etcd)
+
     def _list(self, path: str, timeout_s: float = 5) -> list[dict[str, Any]]:
         return list(self.client.call("GET", path, timeout_s=timeout_s)["items"])
 

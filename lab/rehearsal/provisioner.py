@@ -108,6 +108,10 @@ class Provisioner:
         ask("PATCH", uuid, body={"Boot": boot})
         ask("POST", uuid, RESET, {"ResetType": "On"})
 
+    def switch_on(self, server: Server) -> None:
+        """Switch a server on."""
+        ask("POST", self._site.uuids[server.name], RESET, {"ResetType": "On"})
+
     def memory_mib(self) -> int:
         """Return the resident memory of all virtual machines."""
         total_kib = 0

@@ -202,7 +202,7 @@ class Rehearsal:
             running = self.plan.bootstrap.name in self.provisioner.running()
             self.report.prove("bootstrap VM still runs", wanted=True, seen=running)
             if self.operator:
-                self.proofs.control_plane_serves()
+                self.proofs.serves_again()
             else:
                 self.proofs.bootstrap_serves()
 
@@ -227,8 +227,6 @@ class Rehearsal:
             self.proofs.bootstrap_left_etcd()
             self._no_write_lost()
             if self.operator:
-                if self.plan.is_fenced:
-                    self.proofs.etcd_is_handed_over(self.operator)
                 self._stayed_ready(self.operator)
             self._no_trace()
             self.platform.has_no_second_owner()

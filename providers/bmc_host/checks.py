@@ -4,11 +4,11 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from base.errors import BmcAuthError, BmcError, BmcTimeoutError
+from base.errors import BmcAuthError, BmcError, BmcTimeoutError, Fault
 from providers.bmc_host.engine import BmcHostEngine
 from wires.bmc.boot_mode import check_boot_mode
 from wires.bmc.client import Identity, ProbedBmc
-from wires.bmc.identity import usable
+from wires.bmc.identity import named, same, usable
 
 
 @dataclass
@@ -37,6 +37,8 @@ class BmcReport:
     secure_boot: str = ""
     licence: str = ""
     power: str = ""
+    fencing: str = ""
+    """As `login`, of the login by which its peer fences it."""
     subject: str = ""
     """Of the certificate."""
     sha256: str = ""
@@ -133,6 +135,26 @@ class Check:
 
     def _stop(self, report: BmcReport, error: BmcError) -> None:
         report.stops += [str(fault) for fault in error.faults]
+
+
+def add_fencing(report: BmcReport, fence: ProbedBmc) -> None:
+    """Add to a host's report what the login shows by which its peer fences it: the power of the same machine.
+
+    Args:
+        report: Of the host.
+        fence: The BMC at the address of the fence agent, with its login.
+    """
+    try:
+        machine, own = fence.identity(), Identity(report.uuid, report.serial)
+        report.fencing = "accepted"
+        fence.power()
+        if not same(own, machine):
+            what = f"its peer would fence {named(machine)} in its place, which is {named(own)}"
+            report.stops.append(fence.masked(str(Fault(fence.url, what, "correct the address of its fencing"))))
+    except BmcError as error:
+        if isinstance(error, BmcAuthError):
+            report.fencing = "refused"
+        report.stops += [fence.masked(str(fault)) for fault in error.faults]
 
 
 def consented(engine: BmcHostEngine) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 
@@ -15,6 +16,9 @@ from boot_media.web_server import WebServer
 from cluster.values.boot_method import BootMethod
 from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, api_ca
+from providers.etcd_access import EtcdAccess
+from providers.host_provisioning.departure import Departure
+from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.durations import latest_s
 from providers.host_provisioning.installation.engine import HEARTBEAT_S, Adapters, Installation, Missing, Target
@@ -28,6 +32,7 @@ from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_proble
 from wires.api.kubernetes import KubeApi
 from wires.bmc.client import BmcClient, Power
 from wires.bmc_clients import client_of
+from wires.etcd.client import EtcdClient
 
 RAN = Fault(
     "",
@@ -128,6 +133,29 @@ def joining_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig) -> Joining:
         warn=plugin.warnings(spec.urn),
         now=now,
     )
+
+
+def departure_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig, name: str) -> Departure:
+    """Return what takes a host out of etcd and the cluster, in production."""
+    api = KubeApi.by(kubeconfig, spec.api_name)
+    return Departure(
+        host=name,
+        addresses=spec.hosts[name].all_addresses,
+        api_name=spec.api_name,
+        api=api,
+        access=EtcdAccess(api, spec.api_vip, EtcdClient),
+        quorum=EtcdQuorum(api, spec.api_vip),
+        clock=SYSTEM_CLOCK,
+    )
+
+
+def leaving(adapters: Adapters, departure: Departure) -> Adapters:
+    """Return the adapters of a host that leaves etcd before it is wiped, and is up once it is back."""
+
+    def missing(target: Target) -> str | None:
+        return adapters.missing(target) or departure.missing()
+
+    return replace(adapters, take_out=departure.take_out, missing=missing)
 
 
 def missing_of(

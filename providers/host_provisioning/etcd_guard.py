@@ -1,17 +1,16 @@
-"""Asks a cluster whether a server of its control plane, which was installed before, may be wiped.
+"""Asks a cluster about etcd, before a server of its control plane, which was installed before, is wiped.
 
-It may be wiped once an administrator has taken the server out, as OKD's documentation says for a failed one: removed
-its member of etcd, then deleted its node. Once the server has joined again, the etcd operator readmits it to etcd.
-In phase bootstrap, etcd may still run on the bootstrap VM only; then no server has a copy to lose.
+In production it is wiped once it is out of the cluster; `departure.py` takes it out. Once the server has joined
+again, the etcd operator readmits it to etcd. In phase bootstrap, etcd may still run on the bootstrap VM only; then no
+server has a copy to lose.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from base.errors import ProvisioningError
 from base.spec import Model
-from providers.host_provisioning.joining.nodes import NODE_LIST
-from wires.api.resources import ETCD, ETCD_MEMBERS, ConfigMap, KubernetesReader, Metadata, Reporting
+from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader, Metadata, Reporting
 
 DEGRADED = "EtcdMembersDegraded"
 """The operator's condition that a member does not answer; `EtcdMembersAvailable` says only that a majority does.
@@ -34,7 +33,7 @@ IN_PRODUCTION = (
     "; if the API will never answer, restore or destroy the cluster (docs/how-to/restore-a-control-plane.md)"
 )
 
-_Problem = tuple[str, str]
+Problem = tuple[str, str]
 """What is wrong, and the fix."""
 
 
@@ -50,16 +49,24 @@ class EtcdQuorum:
     vip: str
     """Address of the API."""
     in_production: bool = True
-    """In phase bootstrap, only a member of etcd is refused."""
+    """In phase bootstrap, etcd's operator may not have started."""
 
     def refuse_member(self, host: str, addresses: Collection[str]) -> None:
-        """Return if a server is no longer part of the cluster, and all members of etcd answer.
+        """Return if a server is no member of etcd.
 
         Raises:
-            ProvisioningError: It still is, a member does not answer, or the API does not say. Nothing was touched.
+            ProvisioningError: It is, or the API does not say. Nothing was touched.
+        """
+        self.refuse(host, lambda: self._members(host, addresses))
+
+    def refuse(self, host: str, asked: Callable[[], Problem | None]) -> None:
+        """Return if nothing speaks against a wipe.
+
+        Raises:
+            ProvisioningError: Something does, or the API does not say. Nothing was touched.
         """
         try:
-            problem = self._taken_out(host, addresses) if self.in_production else self._members(host, addresses)
+            problem = asked()
         except OSError as error:
             what = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
             problem = what, self._answer
@@ -85,14 +92,35 @@ class EtcdQuorum:
     def _answer(self) -> str:
         return f"{ANSWER}{IN_PRODUCTION if self.in_production else BEFORE_PRODUCTION}"
 
-    def _taken_out(self, host: str, addresses: Collection[str]) -> _Problem | None:
-        return self._node(host) or self._members(host, addresses) or self._quorum()
+    def presence(self, host: str, addresses: Collection[str]) -> Problem | None:
+        """Return what of a server is in the cluster, or which other member of etcd does not answer. None: it is out.
 
-    def _node(self, host: str) -> _Problem | None:
+        Raises:
+            OSError: The API cannot be asked.
+        """
+        return self.node(host) or self._members(host, addresses) or self._quorum()
+
+    def absence(self, addresses: Collection[str]) -> str | None:
+        """Return why a server is not back in etcd, with all members answering. None: it is.
+
+        Raises:
+            OSError: The API cannot be asked.
+        """
+        members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap)
+        if not members or not {*members.data.values()} & {*addresses}:
+            return "it is not yet a member of etcd"
+        return self.member_problem()
+
+    def node(self, host: str) -> Problem | None:
+        """Return that a server's node exists. None: it does not.
+
+        Raises:
+            OSError: The API cannot be asked.
+        """
         node = self.api.get(self.vip, f"{NODE_LIST}/{host}", _Node)
         return (f"node {host} exists", TAKE_OUT) if node else None
 
-    def _members(self, host: str, addresses: Collection[str]) -> _Problem | None:
+    def _members(self, host: str, addresses: Collection[str]) -> Problem | None:
         members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap)
         if members is None and not self.in_production:
             return None  # the etcd operator has not started
@@ -101,7 +129,7 @@ class EtcdQuorum:
         listed = sorted({*members.data.values()} & {*addresses})
         return (f"{host} is a member of etcd ({', '.join(listed)})", TAKE_OUT) if listed else None
 
-    def _quorum(self) -> _Problem | None:
+    def _quorum(self) -> Problem | None:
         problem = self.member_problem()
         return (problem, REPAIR) if problem else None
 

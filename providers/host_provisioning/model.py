@@ -41,6 +41,8 @@ class HostSpec(Model):
     """What the disk that the installation wipes must have: the given `rootDeviceHints`, as text."""
     wipe_disks: Annotated[tuple[str, ...], INTO_ISO] = ()
     """Serial numbers or WWNs of the disks that it wipes, too, if they are stale."""
+    consent: str = ""
+    """UUID or serial of the machine that the host is to be, if its peer fences it; empty for other hosts."""
 
     @property
     def all_addresses(self) -> tuple[str, ...]:
@@ -111,13 +113,14 @@ class HostProvisioningSpec(Spec):
         payload, architecture = getattr(options.payload, role.pool), plan.architectures[role]
         base_iso = options.media.base_isos[architecture]
         holds_etcd = role.holds_etcd and options.phase is Phase.PRODUCTION
+        fenced = plan.is_fenced and role is Role.CONTROL_PLANE
         boot_macs = {server.name: server.boot_mac for server in servers if server.boots_from_network}
         own_ignition = {server.name: own_config(rendered.of(server)) for server in servers}
         keyfiles = {server.name: keyfiles_in(rendered.servers[server.name]) for server in servers}
         return cls(
             role=role,
             architecture=architecture,
-            hosts={server.name: _host_of(plan, server) for server in servers},
+            hosts={server.name: _host_of(plan, server, fenced=fenced) for server in servers},
             passwords={server.name: server.bmc.password for server in servers},
             ca=plan.bmc_ca,
             media_address=str(options.media.address or ""),
@@ -144,7 +147,7 @@ class HostProvisioningSpec(Spec):
             reinstall={name: who for name, who in options.reinstall.items() if name in own_ignition},
             out_of_etcd=tuple(own_ignition) if holds_etcd else (),
             snapshots=options.snapshots if holds_etcd else "",
-            fenced=plan.is_fenced and role is Role.CONTROL_PLANE,
+            fenced=fenced,
             unicast=plan.lists_peers(role),
             stack=stack,
             api_name=f"api.{plan.domain}",
@@ -170,13 +173,14 @@ class HostProvisioningSpec(Spec):
         return self.identities.get(name, UNIDENTIFIED)
 
 
-def _host_of(plan: "ClusterPlan", server: "Server") -> HostSpec:
+def _host_of(plan: "ClusterPlan", server: "Server", *, fenced: bool) -> HostSpec:
     return HostSpec(
         bmc=BmcAccess.of(plan.options, server, ca=""),
         address=str(server.address),
         addresses=tuple(map(str, server.addresses)),
         root_device=server.root_device_hints.given,
         wipe_disks=plan.options.wipe_disks.get(server.name, ()),
+        consent=plan.options.consent[server.name] if fenced else "",
     )
 
 

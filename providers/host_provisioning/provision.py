@@ -1,6 +1,6 @@
 """Installs the hosts that an `InstallationPlan` names."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from base.clock import SYSTEM_CLOCK
@@ -9,11 +9,12 @@ from boot_media.host_isos import IsoMedia
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import composition
+from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import IN_PRODUCTION, EtcdQuorum
 from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.scheduler import install_all
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
-from providers.host_provisioning.records import InstallationPlan, InstalledHost, not_installed
+from providers.host_provisioning.records import InstallationPlan, InstalledHost, fenced_fault, not_installed
 from providers.pulumi import plugin
 from wires.api.kubernetes import KubeApi
 
@@ -30,13 +31,15 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     _refuse_mix_ups(plan)
     recipe, kubeconfig = composition.recipe_of(spec), read_kubeconfig(spec.stack)
     plan = replace(plan, adopted=_adopted(spec, plan, kubeconfig))
-    _refuse_etcd_members(spec, plan, kubeconfig)
+    departures = _departures(spec, plan, kubeconfig)
     if plan.saves_etcd(spec):
         _save_etcd(spec)
     joining = composition.joining_of(spec, kubeconfig) if kubeconfig else None
     missing = composition.missing_of(spec, recipe, kubeconfig, joining)
     with composition.image_server_of(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
         installations = composition.installations_of(spec, plan, media, missing, joining)
+        for name, departure in departures.items():
+            installations[name].adapters = composition.leaving(installations[name].adapters, departure)
         failed = install_all(installations, clock=SYSTEM_CLOCK)
     if failed:
         raise not_installed(spec, failed, plan.reinstall.keys() - failed.keys())
@@ -77,25 +80,35 @@ def _adopted(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kub
     )
 
 
-def _refuse_etcd_members(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig | None) -> None:
-    """Return if no server that is to be wiped again, by whatever option, has a copy of etcd."""
-    if not spec.role.holds_etcd:
-        return
-    in_production, again = bool(spec.out_of_etcd), sorted({*plan.reinstall, *plan.replaced})
-    if spec.fenced and again:
-        what = "its peer fences the machine that was installed, and would switch it on again"
-        fix = "name the former machine again; to install the cluster again, destroy it first"
-        raise ConfigError(*(Fault(f"{plan.option_of(name)}.{name}", what, fix) for name in again))
-    if in_production and len(again) > 1:
-        fix = f"reinstall or replace one of them in each `pulumi up`{IN_PRODUCTION}"
-        raise ConfigError(Fault("hosts", f"{' and '.join(again)} hold copies of etcd", fix))
+def _departures(
+    spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig | None
+) -> dict[str, Departure]:
+    """Return by host how it leaves etcd before it is wiped again, by whatever option, once etcd can do without it."""
+    again = sorted({*plan.reinstall, *plan.replaced}) if spec.role.holds_etcd else []
+    _refuse_together(spec, plan, again)
+    departures = dict[str, Departure]()
     for name in again:
         if name in plan.adopted:
             continue
-        if kubeconfig is None and not in_production:
+        if kubeconfig is None and not spec.out_of_etcd:
             continue  # OKD writes one with each payload; without it, this is no OKD
-        api = KubeApi.by(needed(spec.stack, kubeconfig, f"{plan.option_of(name)}.{name}"), spec.api_name)
-        EtcdQuorum(api, spec.api_vip, in_production).refuse_member(name, spec.hosts[name].addresses)
+        known = needed(spec.stack, kubeconfig, f"{plan.option_of(name)}.{name}")
+        if spec.out_of_etcd:
+            departures[name] = composition.departure_of(spec, known, name)
+            departures[name].prove()
+        else:
+            etcd = EtcdQuorum(KubeApi.by(known, spec.api_name), spec.api_vip, in_production=False)
+            etcd.refuse_member(name, spec.hosts[name].addresses)
+    return departures
+
+
+def _refuse_together(spec: HostProvisioningSpec, plan: InstallationPlan, again: Sequence[str]) -> None:
+    """Return if what is wiped again is no more than one server with a copy of etcd, and none that is fenced."""
+    if spec.fenced and again:
+        raise ConfigError(*(fenced_fault(plan.option_of(name), name) for name in again))
+    if spec.out_of_etcd and len(again) > 1:
+        fix = f"reinstall or replace one of them in each `pulumi up`{IN_PRODUCTION}"
+        raise ConfigError(Fault("hosts", f"{' and '.join(again)} hold copies of etcd", fix))
 
 
 def _results(spec: HostProvisioningSpec, installations: Mapping[str, Installation]) -> dict[str, InstalledHost]:

@@ -86,6 +86,11 @@ class InstallationPlan:
         """The installed hosts that the update does not touch."""
         return tuple(host for host in self.carried.installed if host not in self.reinstall)
 
+    def leaving(self, spec: HostProvisioningSpec) -> tuple[str, ...]:
+        """The servers that are taken out of etcd and the cluster before they are wiped."""
+        again = sorted({*self.reinstall, *self.replaced} - self.adopted)
+        return tuple(host for host in again if host in spec.out_of_etcd)
+
     def saves_etcd(self, spec: HostProvisioningSpec) -> bool:
         """Return whether etcd is saved first: the update installs a server of a control plane that runs."""
         runs = bool(self.carried.installed or self.replaced)
@@ -154,13 +159,28 @@ def _wrong_reinstalls(old: HostProvisioningSpec | None, new: HostProvisioningSpe
 
 
 def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator[Fault]:
-    """Yield the installed hosts that lose an address, although nothing is written to them any more."""
+    """Yield the installed hosts that lose an address, although nothing is written to them any more.
+
+    And those that are to be other machines, although their peers fence them: that ends before `BmcHost` acts.
+    """
     for name in plan.untouched:
         before, now = (spec.hosts[name].all_addresses for spec in (old, new))
         if lost := [address for address in before if address not in now]:
             what = f"{name} was installed with {' and '.join(lost)}, and is to have {' and '.join(now)}"
             fix = f"keep its address, or have it installed again with `reinstall.{name}`"
             yield Fault(f"hosts.{name}", what, fix)
+    for name in plan.untouched:
+        known, named_now = old.hosts[name].consent, new.hosts[name].consent
+        if known and named_now != known and not old.identity_of(name).identity.answers_to(named_now):
+            yield fenced_fault("consent", name)
+
+
+def fenced_fault(option: str, host: str) -> Fault:
+    """Return the fault of an option by which an installed host would be wiped, although its peer fences it."""
+    what = "its peer fences the machine that was installed, and would switch it on again"
+    return Fault(
+        f"{option}.{host}", what, "name the former machine again; to install the cluster again, destroy it first"
+    )
 
 
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:
@@ -168,6 +188,8 @@ def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvis
     plan = InstallationPlan.of(old, outs, new)
     if plan.saves_etcd(new):
         yield f"etcd will be saved into {folder_of(new.stack, new.snapshots)} before a server is wiped"
+    if leaving := plan.leaving(new):
+        yield f"will be switched off, then taken out of etcd and the cluster, then wiped: {', '.join(leaving)}"
     if plan.reinstall:
         yield f"will be wiped and installed again, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"
     if plan.untouched and plan.changes_iso:

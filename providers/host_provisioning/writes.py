@@ -8,10 +8,11 @@ from cluster.values.boot_method import SECURE_BOOT, BootMethod
 from providers.host_provisioning.joining.certificates import APPROVAL
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, HostSpec
 from providers.host_provisioning.records import InstallationPlan
+from wires.api.resources import NODE_LIST
 from wires.api.writes import to_api
 from wires.bmc import writes
 from wires.bmc.client import CD, HDD, HTTP, ONCE, PXE, SETUP, Power, mode_of
-from wires.etcd.writes import folder_of, to_folder
+from wires.etcd.writes import folder_of, out_of_etcd, to_folder
 
 TARGETS = {BootMethod.VIRTUAL_CD: CD, BootMethod.IPXE: PXE, BootMethod.UEFI_HTTP: HTTP}
 
@@ -36,6 +37,9 @@ def planned(
     pending = {*plan.pending, *other_machines} & new.hosts.keys()
     if new.snapshots and outs.installed and pending:
         yield to_folder(folder_of(new.stack, new.snapshots))
+    for name in sorted({*plan.leaving(new), *({*other_machines} & outs.installed.keys() & {*new.out_of_etcd})}):
+        yield out_of_etcd(new.api_name, name)
+        yield to_api(new.api_name, f"{NODE_LIST}/{name}", "delete")
     for name in sorted(pending):
         host = new.hosts[name]
         yield wipe(name, host.root_device)

@@ -31,7 +31,6 @@ from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 from providers.host_provisioning.etcd_guard import DEGRADED
 from providers.host_provisioning.installation.engine import Installation, Target
-from providers.host_provisioning.joining.nodes import NODE_LIST
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.machines.model import MachinesSpec
@@ -45,7 +44,7 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
 from testing.preview_steps import preview, step_of
-from wires.api.resources import ETCD, ETCD_MEMBERS
+from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST
 from wires.bmc.access import BmcAccess
 from wires.bmc.client import Identity, Power
 from wires.bmc.steps import run_steps
@@ -89,6 +88,12 @@ class Site:
     """By address of a BMC, the serial of its machine; one that is missing does not answer."""
     members: set[str] = field(default_factory=set)
     """Addresses of etcd's members."""
+    silent: set[str] = field(default_factory=set)
+    """The members that do not answer."""
+    returned: set[str] = field(default_factory=set)
+    """The members that were none when their servers came up."""
+    nodes: dict[str, str] = field(default_factory=dict)
+    """By node, the serial of its machine."""
     marks: dict[str, FakeMark] = field(default_factory=lambda: defaultdict(FakeMark))
     """What the provisioner remembers, by address of the BMC."""
     asked: list[str] = field(default_factory=list)
@@ -107,13 +112,48 @@ class Site:
 
     def missing(self, target: Target) -> str | None:
         """Return what an installed host lacks to be up."""
-        return None if any(bmc.is_up() for bmc in self.machines.values() if _is(bmc, target.uuid)) else "no answer"
+        if not any(bmc.is_up() for bmc in self.machines.values() if _is(bmc, target.uuid)):
+            return "no answer"
+        if self.members and target.address not in self.members:
+            self.members.add(target.address)  # as the etcd operator does
+            self.returned.add(target.address)
+        return None
+
+    def is_node(self, host: str, machine: Identity) -> bool:
+        """Return whether a host's node is this machine."""
+        return machine.serial == self.nodes.get(host)
+
+    def delete(self, _: str, path: str) -> None:
+        """Delete a node."""
+        self.nodes.pop(path.rpartition("/")[2], None)
+
+    def reached(self, _: object = None) -> tuple[Any, list[str]]:
+        """Return a client of etcd, and the addresses of its members."""
+        return SimpleNamespace(members=self.listed, revision=self.revision, remove=self.remove), sorted(self.members)
+
+    def revision(self, address: str) -> int:
+        """Answer for a member of etcd."""
+        if address in self.silent or address not in self.members:
+            raise ConnectionError("UNAVAILABLE: refused")
+        return 1
+
+    def listed(self, address: str) -> dict[int, str]:
+        """Return the members of etcd, as one of them knows them."""
+        self.revision(address)
+        return dict(enumerate(sorted(self.members)))
+
+    def remove(self, address: str, member: int) -> None:
+        """Remove a member of etcd."""
+        gone = self.listed(address)[member]
+        self.members.discard(gone)
+        self.silent.discard(gone)
 
     def get(self, _: str, path: str, model: Any) -> Any:
         """Answer for the API of the cluster: an etcd whose other members all answer."""
         if path.startswith(NODE_LIST):
-            self.asked.append(path.rpartition("/")[2])
-            return None
+            host = path.rpartition("/")[2]
+            self.asked.append(host)
+            return model.model_validate({"metadata": {"name": host}}) if host in self.nodes else None
         degraded = {"status": {"conditions": [{"type": DEGRADED, "status": "False"}]}}
         if path == ETCD_MEMBERS and not self.members:
             return None
@@ -171,7 +211,9 @@ def replaced_below(site: Site) -> Iterator[None]:
         f"{provision}.IsoMedia": lambda *_: nullcontext(site.media),
         f"{provision}.install_all": _install_all,
         f"{composition}.image_server_of": lambda _: nullcontext(),
-        f"{composition}.joining_of": lambda *_: SimpleNamespace(approved={}, is_node=lambda *_: False),
+        f"{composition}.joining_of": lambda *_: SimpleNamespace(approved={}, is_node=site.is_node),
+        f"{composition}.KubeApi.by": lambda *_: site,
+        "providers.etcd_access.EtcdAccess.reach": site.reached,
         f"{composition}.connect_problem": lambda *_, **__: "no machine has an address",
         f"{composition}.MarkFile.of": lambda address, _: site.marks[address],
         f"{composition}.missing_of": lambda *_: site.missing,

@@ -1,15 +1,16 @@
-"""Etcd as the API tells of it, and a member of it, for tests."""
+"""Etcd as the API tells of it, its members, and its operator's part, for tests."""
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from testing.certificates import Pair
-from wires.api.resources import R
+from wires.api.resources import ETCD, ETCD_MEMBERS, R
 from wires.etcd.member import Block
 
+NODES = "/api/v1/nodes/"
 NAMESPACE = "/api/v1/namespaces/openshift-etcd"
 SENT_BYTES = 32 * 1024
 """The blocks of a snapshot (snapshotSendBufferSize in v3rpc/maintenance.go of etcd 3.6.8)."""
@@ -49,6 +50,52 @@ class EtcdApi:
 
 
 @dataclass
+class OperatedApi:
+    """`KubernetesKeeper` with nodes, and what the etcd operator says of members that it asks at each read.
+
+    Its part is a stand-in: the ConfigMap of pkg/operator/etcdendpointscontroller and the condition of
+    pkg/operator/etcdmemberscontroller, cluster-etcd-operator b4786ae33. It says nothing new once it has stopped.
+    """
+
+    api: EtcdApi
+    members: Callable[[], Mapping[int, str]]
+    unhealthy: Callable[[], Collection[str]]
+    nodes: set[str]
+    stopped: bool = False
+    deleted: list[str] = field(default_factory=list)
+
+    def get(self, address: str, path: str, model: type[R]) -> R | None:
+        """See `KubernetesReader`."""
+        if not self.stopped:
+            self._report()
+        if path.startswith(NODES):
+            name = path.removeprefix(NODES)
+            return model.model_validate({"metadata": {"name": name}}) if name in self.nodes else None
+        return self.api.get(address, path, model)
+
+    def delete(self, _: str, path: str) -> None:
+        """See `KubernetesKeeper`."""
+        name = path.removeprefix(NODES)
+        self.nodes.discard(name)
+        self.deleted.append(name)
+
+    def patch(self, address: str, path: str, change: dict[str, Any]) -> None:
+        """See `KubernetesWriter`."""
+        raise NotImplementedError
+
+    create = patch
+
+    def _report(self) -> None:
+        listed = {f"{member:x}": address for member, address in self.members().items()}
+        self.api.resources[ETCD_MEMBERS] = {"data": listed}
+        lost = self.unhealthy()
+        words = f"{len(listed) - len(lost)} of {len(listed)} members are available, {', '.join(lost)} is unhealthy"
+        message = words if lost else "No unhealthy members found"
+        condition = {"type": "EtcdMembersDegraded", "status": str(bool(lost)), "message": message}
+        self.api.resources[ETCD] = {"status": {"conditions": [condition]}}
+
+
+@dataclass
 class FakeMembers:
     """`EtcdMember` of all addresses. As etcd does, each sends its database in blocks, then the SHA-256."""
 
@@ -58,6 +105,23 @@ class FakeMembers:
     cut_after: dict[str, int] = field(default_factory=dict)
     """By address: the blocks after which its stream ends, as if that were all."""
     asked: list[str] = field(default_factory=list)
+    listed: dict[int, str] = field(default_factory=dict)
+    """All members of etcd, by id."""
+    removed: list[str] = field(default_factory=list)
+    refuses: str = ""
+    """Why no member is removed."""
+
+    def members(self, address: str) -> dict[int, str]:
+        """See `EtcdMember`."""
+        self.revision(address)
+        return dict(self.listed)
+
+    def remove(self, address: str, member: int) -> None:
+        """See `EtcdMember`. One that does not answer any more is removed as well."""
+        self.revision(address)
+        if self.refuses:
+            raise ConnectionError(self.refuses)
+        self.removed.append(self.listed.pop(member))
 
     def revision(self, address: str) -> int:
         """See `EtcdMember`."""

@@ -313,6 +313,11 @@ class SimKube:
         conditions = {"EtcdBootstrapMemberRemoved": etcd.is_removed, "EtcdMembersDegraded": degraded}
         return {"status": {"conditions": [{"type": it, "status": str(value)} for it, value in conditions.items()]}}
 
+    def delete(self, address: str, path: str) -> None:
+        """Delete a node: only those are ever deleted here."""
+        self._reach(address)
+        self.cluster.objects.pop(path.rpartition("/")[2], None)
+
     def patch(self, address: str, path: str, change: dict[str, Any]) -> None:
         self._reach(address)
         name = path.split("/")[-2]
@@ -325,6 +330,48 @@ class SimKube:
     def _node(self, host: str) -> dict[str, Any]:
         is_ready = self.cluster.nodes[host].joined_s > 0
         return node(host, ready=str(is_ready), uuid=self.cluster.objects[host].machine.uuid)
+
+
+@dataclass
+class SimMembers:
+    """`EtcdMember` of one cluster, with the traits of etcd 3.6.8: no majority, no answer; `strict-reconfig-check`."""
+
+    cluster: Cluster
+    check: Callable[[], None]
+    """Ends a run that was killed."""
+
+    def _etcd(self, address: str) -> Etcd:
+        self.check()
+        etcd = self.cluster.etcd
+        alive = [] if etcd is None else [each for each in etcd.members if self.cluster.is_alive(etcd, each)]
+        if (
+            etcd is None
+            or address not in [self._address(each) for each in alive]
+            or not self.cluster.has_quorum(etcd)
+        ):
+            raise ConnectionError("UNAVAILABLE: no answer, or no majority")
+        return etcd
+
+    def _address(self, member: str) -> str:
+        return "" if member == BOOTSTRAP else self.cluster.nodes[member].address
+
+    def revision(self, address: str) -> int:
+        return self._etcd(address).number + 1
+
+    def members(self, address: str) -> dict[int, str]:
+        return {number: self._address(each) for number, each in enumerate(self._etcd(address).members)}
+
+    def remove(self, address: str, member: int) -> None:
+        etcd = self._etcd(address)
+        host = [*etcd.members][member]
+        if not self.cluster.has_quorum(etcd, without=host):
+            raise ConnectionError("FAILED_PRECONDITION: etcdserver: re-configuration failed")
+        if system := etcd.members.pop(host):
+            system.taken_out = True
+        self.cluster.told(f"{host} is no member of etcd any more")
+
+    def snapshot(self, address: str) -> Any:
+        raise NotImplementedError
 
 
 def pace(rng: random.Random) -> Pace:

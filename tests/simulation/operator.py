@@ -41,7 +41,7 @@ class Operator:
             ),
             rf"consent\.({HOST})'? ([\w-]+)": lambda it: self._consent(wanted, it[1], it[2]),
             rf"reinstall\.({HOST}) names": lambda it: self._no_reinstall(wanted, [it[1]]),
-            rf"not wiped: (?:node )?({HOST}) (?:exists|is a member)": lambda it: self._take_out(wanted, it[1]),
+            rf"not wiped: ({HOST}) is a member of etcd \(": lambda it: self._take_out(wanted, it[1]),
             rf"node ({HOST}) has joined already; delete that node": lambda it: self._delete_node(wanted, it[1]),
             r"revert the change": lambda _: replace(wanted, memory_mib=Wanted.memory_mib),
             r"if the bootstrap VM is off, set phase bootstrap": lambda _: self._go_back(wanted),

@@ -20,14 +20,17 @@ from base.clock import SYSTEM_CLOCK, Clock
 from base.errors import OkdBaremetalError
 from boot_media.host_isos import Recipe
 from providers import mark_file, registered
+from providers.etcd_access import EtcdAccess
 from providers.host_provisioning import composition, provision
 from providers.host_provisioning.installation.engine import Installation
 from providers.mark_file import Ended
 from providers.pulumi import plugin
 from providers.vip_handoff import adapters
+from tests.simulation.cluster import SimMembers
 from tests.simulation.media import SimMedia
 from tests.simulation.servers import Server
 from tests.simulation.world import World
+from wires.api.resources import ETCD_MEMBERS, ConfigMap
 from wires.bmc.access import BmcAccess
 
 
@@ -129,6 +132,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (composition, {"client_of": lambda access, *_, **__: _server(world, access), "latest_s": lambda *_: {}}),
         (composition, {"Endpoint": lambda *_: _Api(world), "image_server_of": lambda _: nullcontext()}),
         (composition, {"api_ca": lambda *_: ""}),
+        (EtcdAccess, {"reach": lambda own: _reached(world, own)}),
         (mark_file.MarkFile, {"of": lambda address, _: _Mark(world, _named(world, address).url)}),
         (host_provisioning, {"by_host": _by_host}),
         *((it, {"expiry_warning": lambda *_: None}) for it in (bmc_host, host_provisioning, vip_handoff, vip_held)),
@@ -151,6 +155,11 @@ class _Kube:
 
     def by(self, *_: object) -> object:
         return self.world.kube()
+
+
+def _reached(world: World, access: EtcdAccess) -> tuple[SimMembers, list[str]]:
+    told = access.api.get(access.vip, ETCD_MEMBERS, ConfigMap)
+    return SimMembers(world.cluster, world.clock.check), sorted(told.data.values()) if told else []
 
 
 def _told(world: World, severity: str, line: str) -> None:

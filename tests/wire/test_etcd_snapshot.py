@@ -14,6 +14,7 @@ from functools import partial
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -21,6 +22,7 @@ import pytest
 from base.errors import SnapshotError
 from base.progress import Progress
 from lab.binaries import ensure_binary
+from providers.etcd_access import EtcdAccess
 from providers.etcd_snapshot import EtcdSnapshots
 from testing.certificates import authority
 from testing.checkout import ROOT
@@ -43,8 +45,8 @@ class Members:
     folder: Path
     started: dict[str, subprocess.Popen[bytes]]
 
-    def start(self, address: str, names: Sequence[str]) -> None:
-        """Start one, which serves once enough of the others run."""
+    def start(self, address: str, names: Sequence[str], state: str = "new") -> None:
+        """Start one, which serves once enough of the others run; with the state `existing`, one that was added."""
         pair = authority("etcd-signer").issue(["localhost"], [ip_address(address)])
         for name, text in {"crt": pair.certificate, "key": pair.key}.items():
             (self.folder / f"{address}.{name}").write_text(text)
@@ -60,6 +62,7 @@ class Members:
         command += ["--client-cert-auth=true", "--peer-client-cert-auth=true", "--log-level=fatal"]
         command += [f"--listen-peer-urls={peers}", f"--initial-advertise-peer-urls={peers}"]
         command += [f"--listen-client-urls={clients}", f"--advertise-client-urls={clients}"]
+        command.append(f"--initial-cluster-state={state}")
         command += [f"--initial-cluster={','.join(f'{name}=https://{name}:2380' for name in names)}"]
         self.started[address] = subprocess.Popen(command)
 
@@ -82,19 +85,34 @@ class Members:
         except OSError:
             return False
 
+    def adds(self, address: str) -> bool:
+        """Add a member, which has yet to start. False: the others have not been connected for long enough (5 s)."""
+        body = {"peerURLs": [f"https://{address}:2380"]}
+        try:
+            called(f"https://{ADDRESSES[0]}:2379/v3/cluster/member/add", body, self._tls(ADDRESSES[0]))
+        except HTTPError:
+            return False
+        return True
+
     def call(self, path: str, message: dict[str, str], address: str = ADDRESSES[0]) -> dict[str, Any]:
         """Make a call of etcd's JSON gateway, its texts in base64."""
+        return called(f"https://{address}:2379/v3/kv/{path}", in_base64(message), self._tls(address))
+
+    def _tls(self, address: str) -> ssl.SSLContext:
         tls = ssl.create_default_context(cafile=self.folder / "ca.crt")
         tls.load_cert_chain(self.folder / f"{address}.crt", self.folder / f"{address}.key")
-        return called(f"https://{address}:2379/v3/kv/{path}", message, tls)
+        return tls
 
 
 def files(address: str) -> list[tuple[str, str]]:
     return [("cert-file", f"{address}.crt"), ("key-file", f"{address}.key"), ("trusted-ca-file", "ca.crt")]
 
 
-def called(url: str, message: dict[str, str], tls: ssl.SSLContext | None = None) -> dict[str, Any]:
-    body = {key: base64.b64encode(text.encode()).decode() for key, text in message.items()}
+def in_base64(message: dict[str, str]) -> dict[str, str]:
+    return {key: base64.b64encode(text.encode()).decode() for key, text in message.items()}
+
+
+def called(url: str, body: dict[str, Any], tls: ssl.SSLContext | None = None) -> dict[str, Any]:
     request = Request(url, json.dumps(body).encode())  # noqa: S310  (on loopback)
     with urlopen(request, timeout=10, context=tls) as answer:  # noqa: S310
         read: dict[str, Any] = json.load(answer)
@@ -138,7 +156,7 @@ def snapshots(folder: Path, said: list[str], signer: str = "etcd-signer") -> Etc
     def say(progress: Progress) -> None:
         said.append(str(progress))
 
-    return EtcdSnapshots(api, "192.0.2.5", EtcdClient, folder, say, lambda: SAVED_AT)
+    return EtcdSnapshots(EtcdAccess(api, "192.0.2.5", EtcdClient), folder, say, lambda: SAVED_AT)
 
 
 def test_all_that_was_written_is_there_after_a_restore(tmp_path: Path) -> None:
@@ -196,7 +214,7 @@ def test_the_lines_of_the_page_restore_a_copy(tmp_path: Path) -> None:
 
 def found_in_the_copy() -> dict[str, str]:
     try:
-        return keys_in(called("http://localhost:2379/v3/kv/range", EVERYTHING))
+        return keys_in(called("http://localhost:2379/v3/kv/range", in_base64(EVERYTHING)))
     except OSError:
         return {}
 

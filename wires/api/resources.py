@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from base.spec import Model
 
 R = TypeVar("R", bound=BaseModel)
+NODE_LIST = "/api/v1/nodes"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 """The etcd operator's resource, a `Reporting` one."""
 ETCD_MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"

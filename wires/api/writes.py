@@ -8,5 +8,6 @@ def to_api(server_name: str, path: str, verb: str = "change") -> Write:
 
     The name of one whose part is changed is left out: that of a certificate request is known only by then.
     """
-    kind, name, *part = path.partition("/namespaces/")[2].split("/")[1:] or path.split("/")[4:]
+    at = 3 if path.startswith("/api/") else 4
+    kind, name, *part = path.partition("/namespaces/")[2].split("/")[1:] or path.split("/")[at:]
     return Write(f"API {server_name}", f"{verb} {'/'.join([kind, '…', *part] if part else [kind, name])}")

@@ -13,7 +13,7 @@ from wires.bmc.client import LEGACY, UEFI
 
 if TYPE_CHECKING:
     from cluster.options import BmcOptions
-    from cluster.plan.model import PlannedHost
+    from cluster.plan.model import PlannedFence, PlannedHost
 
 
 ANY_LOGIN = "bmc_credentials.<host>, else bmc.username and bmc.password in install-config.yaml"
@@ -77,6 +77,17 @@ class BmcAccess(Model):
             login=f"bmc_credentials.{host.name}"
             if login and login.password
             else f"the bmc of {host.name} in install-config.yaml",
+        )
+
+    @classmethod
+    def of_fence(cls, fence: "PlannedFence") -> Self:
+        """Return the access by which one server fences another."""
+        return cls(
+            address=fence.address,
+            username=fence.username,
+            ca=fence.ca,
+            verify=fence.verify_tls,
+            login=f"{fence.where} in install-config.yaml",
         )
 
 

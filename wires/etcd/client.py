@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from assets.contract import ETCD_PORT
 from base.shown import short
@@ -34,10 +35,14 @@ PACKAGE = "etcdserverpb"
 MESSAGES = {
     "ResponseHeader": {"revision": (3, "TYPE_INT64")},
     "RangeRequest": {"key": (1, "TYPE_BYTES")},
-    "RangeResponse": {"header": (1, "TYPE_MESSAGE")},
+    "RangeResponse": {"header": (1, "ResponseHeader")},
     "SnapshotResponse": {"remaining_bytes": (2, "TYPE_UINT64"), "blob": (3, "TYPE_BYTES")},
+    "Member": {"ID": (1, "TYPE_UINT64"), "peerURLs": (3, "TYPE_STRING[]")},
+    "MemberListRequest": {"linearizable": (1, "TYPE_BOOL")},
+    "MemberListResponse": {"members": (2, "Member[]")},
+    "MemberRemoveRequest": {"ID": (1, "TYPE_UINT64")},
 }
-"""The fields that are used of the messages. Source: api/etcdserverpb/rpc.proto of etcd 3.6.8."""
+"""The fields that are used of the messages, `[]` where repeated. Source: api/etcdserverpb/rpc.proto of etcd 3.6.8."""
 KEY = b"health"
 """The key that `etcdctl endpoint health` reads, which nobody needs to have (etcdctl/ctlv3/command/ep_command.go)."""
 
@@ -65,6 +70,21 @@ class EtcdClient:
             for part in stream(b"", timeout=SNAPSHOT_S):
                 answer: Any = _message("SnapshotResponse").FromString(part)
                 yield Block(answer.blob, answer.remaining_bytes)
+
+    def members(self, address: str) -> dict[int, str]:
+        """See `EtcdMember`."""
+        with self._channel(address) as channel:
+            read: Any = channel.unary_unary(f"/{PACKAGE}.Cluster/MemberList")
+            request = _message("MemberListRequest")(linearizable=True).SerializeToString()
+            answer: Any = _message("MemberListResponse").FromString(read(request, timeout=QUORUM_S))
+            # One that was just added has no client URL yet, but always its peer URL.
+            return {each.ID: urlsplit(each.peerURLs[0]).hostname or "" for each in answer.members if each.peerURLs}
+
+    def remove(self, address: str, member: int) -> None:
+        """See `EtcdMember`."""
+        with self._channel(address) as channel:
+            change: Any = channel.unary_unary(f"/{PACKAGE}.Cluster/MemberRemove")
+            change(_message("MemberRemoveRequest")(ID=member).SerializeToString(), timeout=QUORUM_S)
 
     @contextmanager
     def _channel(self, address: str) -> Iterator["Channel"]:
@@ -106,5 +126,7 @@ def _messages() -> dict[str, type["Message"]]:
 
 def _field(of: tuple[str, tuple[int, str]]) -> dict[str, Any]:
     name, (number, kind) = of
-    reference = {"typeName": f".{PACKAGE}.ResponseHeader"} if kind == "TYPE_MESSAGE" else {}
-    return {"name": name, "number": number, "type": kind, **reference}
+    kind, repeated, _ = kind.partition("[]")
+    reference = {"type": "TYPE_MESSAGE", "typeName": f".{PACKAGE}.{kind}"} if kind in MESSAGES else {"type": kind}
+    label = "LABEL_REPEATED" if repeated else "LABEL_OPTIONAL"
+    return {"name": name, "number": number, "label": label, **reference}

@@ -30,3 +30,19 @@ class EtcdMember(Protocol):
             OSError: The member cannot be reached, or refuses, or breaks off.
         """
         ...
+
+    def members(self, address: str) -> dict[int, str]:
+        """Return the address of each member by its id, as a majority confirms.
+
+        Raises:
+            OSError: As for `revision`.
+        """
+        ...
+
+    def remove(self, address: str, member: int) -> None:
+        """Have another member removed, by its id.
+
+        Raises:
+            OSError: As for `revision`; or etcd refuses, since too few of the others have started.
+        """
+        ...

@@ -1,4 +1,4 @@
-"""The words for a snapshot of etcd, in the log of a run and in a write plan; and where it goes."""
+"""The words for what is done with etcd, in the log of a run and in a write plan; and where a snapshot goes."""
 
 from pathlib import Path
 
@@ -16,3 +16,8 @@ def folder_of(stack: str, snapshots: str) -> Path:
 def to_folder(folder: Path) -> Write:
     """Return the write of a snapshot."""
     return Write(f"folder {folder}", SAVE)
+
+
+def out_of_etcd(api_name: str, host: str) -> Write:
+    """Return the write that removes a host's member."""
+    return Write(f"etcd of {api_name}", f"remove member {host}")

@@ -89,6 +89,7 @@ class Adapters:
         boot_procedure: How the server gets to its boot ISO.
         missing: Reads what the installed system lacks.
         guard: Lock on the server, held during the whole installation.
+        take_out: Takes the server, which is off, out of the cluster before it is wiped; None if it has no part in it.
     """
 
     bmc: BmcClient
@@ -99,6 +100,7 @@ class Adapters:
     report: Report
     guard: AbstractContextManager[None]
     evidence: Evidence
+    take_out: Callable[[], Waits] | None = None
 
 
 @dataclass
@@ -251,6 +253,9 @@ class Installation:
         if power is Power.ON:
             self._enter("stopping the running system" if media is None else "stopping an interrupted installation")
             yield from steps.power(Power.OFF)
+        if self.adapters.take_out:
+            self._enter("taking it out of the cluster")
+            yield from self.adapters.take_out()
         self._enter("media")
         url = yield from self._publish(steps)
         self.iso_sha256 = self.adapters.media.digest(self.host.name)

@@ -30,11 +30,10 @@ from providers.host_provisioning.joining.certificates import (
     refusal,
 )
 from providers.host_provisioning.model import Approval
-from wires.api.resources import ChangedError, KubernetesWriter, Metadata, Status
+from wires.api.resources import NODE_LIST, ChangedError, KubernetesWriter, Metadata, Status
 from wires.bmc.client import Identity
 from wires.bmc.identity import is_shared
 
-NODE_LIST = "/api/v1/nodes"
 MOST_WARNINGS, LONGEST_WARNING = 20, 1000
 POLL_S = 2.0
 """Seconds for which all servers share one poll of the API."""

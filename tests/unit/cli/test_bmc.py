@@ -145,6 +145,76 @@ def test_a_table_for_people_has_a_row_per_host_and_the_pins(site: Site) -> None:
     ]
 
 
+FENCE_PASSWORD = "f3nce-Pässword"
+
+
+@contextmanager
+def fenced_pair(folder: Path, **fences: dict[str, Any]) -> Iterator[Site]:
+    """Serve two servers that fence each other, with other values of their logins by host; and a stranger."""
+    with site_of(folder, hosts=3) as site:
+        config = yaml.safe_load((folder / FILE).read_text())
+        del config["platform"]["baremetal"]["hosts"][2]
+        consents = {name: uuid for name, uuid in site.consents().items() if name != "h2"}
+        credentials = [
+            {
+                "hostName": name,
+                "address": fence_address(site, index),
+                "username": site.fleet.options.username,
+                "password": CANARY,
+                "certificateVerification": "Enabled",
+                **fences.get(name, {}),
+            }
+            for index, name in enumerate(consents)
+        ]
+        config["controlPlane"] |= {"replicas": 2, "fencing": {"credentials": credentials}}
+        config["compute"][0]["replicas"] = 0
+        config |= {"additionalTrustBundle": site.fleet.ca, "additionalTrustBundlePolicy": "Always"}
+        (folder / FILE).write_text(yaml.safe_dump(config))
+        site.options(consent=consents)
+        yield site
+
+
+def fence_address(site: Site, index: int) -> str:
+    return site.fleet.address(index).replace("redfish-virtualmedia", "redfish")
+
+
+def test_the_logins_by_which_two_servers_fence_each_other_are_tried(tmp_path: Path) -> None:
+    with fenced_pair(tmp_path) as site:
+        done = site.check()
+        assert (done.returncode, done.stderr) == (0, "")
+        assert [line.split() for line in done.stdout.splitlines()[-2:]] == [["h0", "accepted"], ["h1", "accepted"]]
+        rows = json.loads(site.check("--json").stdout)
+        assert [(row["fencing"], row["stops"]) for row in rows] == [("accepted", [])] * 2
+        for index in range(2):
+            assert site.fleet.figures(index).writes == []
+            assert site.fleet.figures(index).requests.total() <= 2 * MOST_REQUESTS
+
+
+def test_a_login_of_a_fence_agent_that_is_refused_stops_up_and_is_masked(tmp_path: Path) -> None:
+    with fenced_pair(tmp_path, h1={"password": FENCE_PASSWORD}) as site:
+        done = site.check("--json")
+        one, other = json.loads(done.stdout)
+        assert (done.returncode, one["fencing"], one["stops"]) == (2, "accepted", [])
+        assert (other["login"], other["fencing"]) == ("accepted", "refused")
+        (stop,) = other["stops"]
+        assert "controlPlane.fencing.credentials[1] in install-config.yaml" in stop
+        assert FENCE_PASSWORD not in done.stdout + done.stderr
+
+
+def test_an_address_of_a_fence_agent_that_leads_to_another_server_stops_up(tmp_path: Path) -> None:
+    with fenced_pair(tmp_path) as site:
+        config = yaml.safe_load((tmp_path / FILE).read_text())
+        config["controlPlane"]["fencing"]["credentials"][1]["address"] = fence_address(site, 2)
+        (tmp_path / FILE).write_text(yaml.safe_dump(config))
+        done = site.check("--json")
+        one, other = json.loads(done.stdout)
+        (stop,) = other["stops"]
+        assert (done.returncode, one["stops"]) == (2, [])
+        assert f"its peer would fence a system, UUID {uuid_of(2)}" in stop.replace("Contoso 3500", "a system")
+        assert f"which is Contoso 3500, UUID {uuid_of(1)}" in stop or f"UUID {uuid_of(1)}" in stop
+        assert stop.endswith("Fix: correct the address of its fencing")
+
+
 def test_progress_is_on_stderr_a_line_per_host(site: Site) -> None:
     site.fleet.change(1, listening=False)
     done = site.check("--json")

@@ -58,11 +58,12 @@ def test_each_field_that_is_planned_is_installed_in_a_twin_or_cannot_be() -> Non
 def test_the_table_tells_what_is_installed_from_what_is_only_rendered() -> None:
     """A few rows by hand, so that a mistake in the derivation shows."""
     derived = {row[COLUMNS[0]]: [*row.values()][1:] for row in rows()}
-    stacks = "arbiter, balancer, compact, dual-stack, ipv6, managed, platform, rehearsal, single, unmanaged"
+    stacks = "arbiter, balancer, compact, dual-stack, fenced, ipv6, managed, platform, rehearsal, single, unmanaged"
     assert derived["`metadata.name`"] == ["yes", "yes", "yes", stacks, "no"]
     assert derived["`fips`"] == ["yes", "payload", "-", "-", "no"]
     assert derived["`platform.baremetal.hosts[].hardwareProfile`"] == ["yes", "ignored", "-", "-", "no"]
     assert derived["`arbiter`"] == ["yes", "yes", "yes", "arbiter", "no"]
+    assert derived["`controlPlane.fencing`"] == ["yes", "yes", "yes", "fenced", "no"]
     assert derived["`credentialsMode`"] == ["invalid", "no", "no", "no", "no"]
     assert derived["`platform.baremetal.bootstrapExternalStaticIP`"][:3] == ["yes", "yes", "yes"]
     assert derived["`platform.baremetal.provisioningDHCPRange`"][:2] == ["yes", "yes"]

@@ -231,8 +231,8 @@ def test_only_a_stack_of_platform_baremetal_is_one() -> None:
 
 
 def test_the_api_is_real_where_the_handoff_waits_for_okds_report() -> None:
-    stacks = ("platform", "single", "compact", "arbiter", "balancer")
-    assert [load_site(stack).api_is_real for stack in stacks] == [True, True, False, False, False]
+    stacks = ("platform", "single", "fenced", "compact", "arbiter", "balancer")
+    assert [load_site(stack).api_is_real for stack in stacks] == [True, True, True, False, False, False]
 
 
 def test_a_control_plane_of_one_behind_a_balancer_is_refused(tmp_path: Path) -> None:

@@ -366,12 +366,13 @@ def test_an_arbiter_that_leads_etcd_can_ask_the_api() -> None:
         ("rehearsal", ("HighlyAvailable", "HighlyAvailable"), False),
         ("arbiter", ("HighlyAvailableArbiter", "HighlyAvailable"), False),
         ("single", ("SingleReplica", "SingleReplica"), True),
+        ("fenced", ("DualReplica", "HighlyAvailable"), True),
     ],
 )
-def test_a_control_plane_of_one_is_a_single_replica(
+def test_the_topology_is_that_of_the_control_plane(
     stack: str, topologies: tuple[str, str], has_kubeconfig: bool
 ) -> None:
-    """As openshift-install's determineTopologies has it; only OKD's report may end the bootstrap of one node."""
+    """As openshift-install's determineTopologies has it; only OKD's report may end the bootstrap of one or two."""
     payload = make_payload(load_site(stack))
     manifest = yaml.safe_load(content(files(payload.bootstrap)[PLATFORM_MANIFEST]["contents"]))
     seen = manifest["status"]

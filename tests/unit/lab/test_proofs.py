@@ -24,7 +24,6 @@ from lab.rehearsal.etcd import Etcd
 from lab.rehearsal.kube import Kube, Operator
 from lab.rehearsal.proofs import Proofs, chosen_time_servers
 from lab.rehearsal.report import RehearsalError, Report
-from providers.vip_handoff.okd import HANDED_OVER
 
 CONSOLE = """\
 [    9.102034] chronyd[412]: 2026-11-22T22:27:11Z chronyd version 4.3 starting (+CMDMON +NTP)
@@ -51,7 +50,6 @@ class World:
     names: dict[str, dict[str, set[str]]]
     """The addresses of each name, by DNS server."""
     voters: list[str]
-    conditions: set[str] = field(default_factory=set)
     """Those of the etcd operator that are True."""
     ready: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
@@ -97,7 +95,6 @@ def world(plan: Intent, holder: Machine, mac: str) -> World:
         },
         names={str(holder.address): names, SITE_DNS: {f"api.{domain}": {*api}}},
         voters=sorted(server.name for server in (*plan.control_plane, *plan.arbiters)),
-        conditions={HANDED_OVER},
         ready=sorted(server.name for server in plan.servers),
         lines=[
             f"okd-lab: config-server GET {PATH} from {server.address} to {api[0]}" for server in plan.control_plane
@@ -131,7 +128,6 @@ PROOFS: dict[str, tuple[Make, Prove]] = {
         in_production,
         lambda proof, found: proof.nodes_are_ready(OPERATOR, found.plan.servers),
     ),
-    "etcd_is_handed_over": (in_production, lambda proof, _: proof.etcd_is_handed_over(OPERATOR)),
     "first_boots": (
         in_production,
         lambda proof, found: proof.first_boots(PATH, found.plan.control_plane, lambda: found.lines),
@@ -144,6 +140,7 @@ PROOFS: dict[str, tuple[Make, Prove]] = {
         in_production,
         lambda proof, found: proof.serves_while_hung(found.plan.control_plane[-1].name),
     ),
+    "serves_again": (in_production, lambda proof, _: proof.serves_again()),
     "clocks_follow_the_time_servers": (
         in_production,
         lambda proof, found: proof.clocks_follow_the_time_servers(
@@ -242,7 +239,6 @@ SPOILED: dict[str, dict[str, Spoil]] = {
         "one-is-not": lambda w: w.ready.pop(),
         "one-too-many": lambda w: w.ready.append("stranger"),
     },
-    "etcd_is_handed_over": {"not-yet": lambda w: w.conditions.clear()},
     "first_boots": {
         "nobody-fetched": lambda w: w.lines.clear(),
         "one-has-not": lambda w: w.lines.pop(),
@@ -259,6 +255,10 @@ SPOILED: dict[str, dict[str, Spoil]] = {
     "serves_while_hung": {
         "no-api": lambda w: w.statuses.pop((first_vip(w), 6443, "/readyz")),
         "api-unwell": lambda w: w.statuses.update({(first_vip(w), 6443, "/readyz"): 500}),
+    },
+    "serves_again": {
+        "a-stranger-holds": lambda w: w.macs.update({first_vip(w): {STRANGER}}),
+        "no-api": answer(6443, 0),
     },
     "clocks_follow_the_time_servers": {"one-follows-none": lambda w: w.ready.pop()},
 }
@@ -289,7 +289,6 @@ def prove(plan: Intent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
         monkeypatch.setattr(proofs, "status", status)
         monkeypatch.setattr(dns.query, "udp_with_fallback", found.resolve)
         monkeypatch.setattr(Etcd, "started_voters", lambda _: sorted(found.voters))
-        monkeypatch.setattr(Kube, "etcd_conditions", lambda _: found.conditions)
         monkeypatch.setattr(Kube, "ready_since", lambda _: dict.fromkeys(sorted(found.ready), "2026-11-22T22:27:15Z"))
         report = Report("dual-stack", folder=tmp_path)
         proof(Proofs(plan, "", report), found)
@@ -331,6 +330,33 @@ def test_while_a_lone_node_hangs_no_api_may_answer(prove: Callable[..., Report])
     assert prove("serves_while_hung", lambda found: found.statuses.clear(), plan).proofs
     with pytest.raises(RehearsalError, match="6443 answers while only-a hangs: seen 200, wanted 0"):
         prove("serves_while_hung", lambda _: None, plan)
+
+
+@pytest.mark.parametrize("status", [0, 500])
+def test_while_one_of_two_hangs_the_api_is_not_ready(status: int, prove: Callable[..., Report]) -> None:
+    """etcd has no majority then: a server whose peer is ready all the same does not hang."""
+    plan = load_site("fenced").plan
+    found = (str(plan.api.address), 6443, "/readyz")
+    assert prove("serves_while_hung", lambda w: w.statuses.update({found: status}), plan).proofs
+    with pytest.raises(RehearsalError, match="6443 answers while right hangs: seen 200, wanted 0 or 500"):
+        prove("serves_while_hung", lambda _: None, plan)
+
+
+@pytest.mark.parametrize(("stack", "waits"), [("fenced", True), ("single", True), ("compact", False)])
+def test_without_a_majority_the_vip_may_come_back_later(
+    stack: str, waits: bool, prove: Callable[..., Report], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = load_site(stack).plan
+
+    def back_later(found: World) -> None:
+        found.macs[first_vip(found)] = {plan.bootstrap.mac}
+        monkeypatch.setattr(Proofs, "_await_node", lambda _: found.moved(first_vip(found), plan.control_plane[0]))
+
+    if waits:
+        assert prove("serves_again", back_later, plan).proofs
+    else:
+        with pytest.raises(RehearsalError, match="wanted 1 of 3 MACs"):
+            prove("serves_again", back_later, plan)
 
 
 def test_what_is_measured_is_measured_until_it_is_wanted_or_too_late(monkeypatch: pytest.MonkeyPatch) -> None:

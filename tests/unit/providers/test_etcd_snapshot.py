@@ -13,6 +13,7 @@ from base import log
 from base.errors import ConfigError, SnapshotError
 from base.progress import Progress
 from providers import etcd_snapshot
+from providers.etcd_access import EtcdAccess
 from providers.etcd_snapshot import BY_HAND, OPERATOR, EtcdSnapshots
 from testing.certificates import authority
 from testing.fakes.etcd import NAMESPACE, EtcdApi, FakeMembers
@@ -33,12 +34,12 @@ class Rig:
     connected: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
 
     def take(self) -> Path:
-        def connect(*pems: bytes) -> FakeMembers:
-            self.connected.append((pems[0], pems[1], pems[2]))
+        def connect(ca: bytes, certificate: bytes, key: bytes) -> FakeMembers:
+            self.connected.append((ca, certificate, key))
             return self.members
 
         at = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
-        return EtcdSnapshots(self.api, "192.0.2.5", connect, self.folder, self._say, lambda: at).take()
+        return EtcdSnapshots(EtcdAccess(self.api, "192.0.2.5", connect), self.folder, self._say, lambda: at).take()
 
     def _say(self, progress: Progress) -> None:
         self.said.append(str(progress))

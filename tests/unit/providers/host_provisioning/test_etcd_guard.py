@@ -46,8 +46,9 @@ class FakeApi:
 
 
 def refused(api: FakeApi) -> str | None:
+    etcd, addresses = EtcdQuorum(api, VIP), ("192.0.2.23", "2001:db8::23")
     try:
-        EtcdQuorum(api, VIP).refuse_member("master-2", ("192.0.2.23", "2001:db8::23"))
+        etcd.refuse("master-2", lambda: etcd.presence("master-2", addresses))
     except ProvisioningError as error:
         return str(error)
     return None
@@ -100,6 +101,34 @@ def test_a_server_that_the_cluster_counts_on_is_not_wiped(resources: dict[str, A
         fix = "have the etcd operator report all members first (`oc get clusteroperator etcd`), "
         fix += "and take no other one out"
     assert refused(FakeApi({**OUT, **resources})) == f"master-2: not wiped: {why}. Fix: {fix}"
+
+
+@pytest.mark.parametrize(
+    ("addresses", "resources", "why"),
+    [
+        pytest.param(["192.0.2.22"], {}, None, id="back"),
+        pytest.param(["192.0.2.23"], {}, "it is not yet a member of etcd", id="out"),
+        pytest.param(["192.0.2.22"], {MEMBERS: {}}, "it is not yet a member of etcd", id="no-config-map"),
+        pytest.param(
+            ["192.0.2.22"],
+            {ETCD: etcd(degraded("True", "2 of 3 members are available, master-0 is unhealthy"))},
+            "a member of etcd does not answer: 2 of 3 members are available, master-0 is unhealthy",
+            id="another-is-lost",
+        ),
+    ],
+)
+def test_a_server_is_back_once_all_members_answer(
+    addresses: list[str], resources: dict[str, Any], why: str | None
+) -> None:
+    assert EtcdQuorum(FakeApi({**OUT, **resources}), VIP).absence(addresses) == why
+
+
+def test_in_phase_bootstrap_only_a_member_is_refused() -> None:
+    api = FakeApi({**OUT, NODE: {"metadata": {"name": "master-2"}}})
+    etcd = EtcdQuorum(api, VIP, in_production=False)
+    etcd.refuse_member("master-2", ["192.0.2.23"])
+    with pytest.raises(ProvisioningError, match=r"master-2 is a member of etcd \(192\.0\.2\.22\)"):
+        etcd.refuse_member("master-2", ["192.0.2.22"])
 
 
 def test_an_api_that_does_not_answer_allows_nothing() -> None:

@@ -20,6 +20,7 @@ from cluster.values.role import Role
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import provision
 from providers.host_provisioning.composition import FENCED, mark_of
+from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.engine import Installation, Target
@@ -211,7 +212,7 @@ def test_a_bmc_is_reached_with_the_access_of_its_host(
 
 @pytest.mark.parametrize("role", [role for role in Role if role.holds_etcd])
 class TestOutOfEtcd:
-    """A server with a copy of etcd in production; test_etcd_guard.py checks the API's answers."""
+    """A server with a copy of etcd in production; test_departure.py checks how it leaves."""
 
     CHANGES: ClassVar[dict[str, Any]] = {
         "reinstall": {"w0": "SN-w0"},
@@ -241,17 +242,17 @@ class TestOutOfEtcd:
 
     @pytest.fixture
     def saved(self, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-        """The payload's digest; then, in order, that etcd lets the server go, the folder, and installed servers."""
+        """The payload's digest; then, in order, that etcd can spare the server, the folder, and installed servers."""
         write_kubeconfig(payload)
         master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("test-ca").pem)
         for role in Role:
             (payload / f"{role.pool}.ign").write_text(master)
         asked: list[Any] = [hashlib.sha256(master.encode()).hexdigest()]
-        monkeypatch.setattr(EtcdQuorum, "refuse_member", lambda *_: asked.append("member"))
+        monkeypatch.setattr(Departure, "prove", lambda _: asked.append("member"))
         monkeypatch.setattr(EtcdSnapshots, "take", lambda own: asked.append((own.folder, len(rollouts.targets))))
         return asked
 
-    def test_etcd_is_saved_once_it_is_out_and_before_it_is_wiped(
+    def test_etcd_is_saved_once_it_can_spare_it_and_before_it_is_wiped(
         self, role: Role, rollouts: Rollouts, saved: list[Any]
     ) -> None:
         updated(

@@ -1,0 +1,149 @@
+"""How a server leaves etcd before it is wiped; tests/wire/test_departure.py has a real etcd."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from base import log
+from base.errors import ProvisioningError
+from providers.etcd_access import EtcdAccess
+from providers.host_provisioning.departure import KEEP, OFF, OUT_S, REACH, Departure
+from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum
+from testing.certificates import authority
+from testing.fakes.clock import FakeClock
+from testing.fakes.etcd import EtcdApi, FakeMembers, OperatedApi
+from wires.bmc.steps import run_steps
+
+VIP, HOST = "192.0.2.5", "master-2"
+ADDRESSES = {0x21: "192.0.2.21", 0x22: "192.0.2.22", 0x23: "192.0.2.23"}
+CLIENT = authority("etcd-signer").issue_client("etcd-client")
+
+
+@dataclass
+class Rig:
+    """A cluster of three whose server master-2 is dead."""
+
+    members: FakeMembers = field(
+        default_factory=lambda: FakeMembers(listed=dict(ADDRESSES), broken={"192.0.2.23": "UNAVAILABLE: refused"})
+    )
+    clock: FakeClock = field(default_factory=lambda: FakeClock(0))
+    api: OperatedApi = field(init=False)
+
+    def __post_init__(self) -> None:
+        told = EtcdApi.of([*ADDRESSES.values()], authority("etcd-signer").pem, CLIENT)
+        listed = self.members.listed
+        lost = lambda: [each for each in listed.values() if each in self.members.broken]  # noqa: E731
+        self.api = OperatedApi(told, lambda: listed, lost, {"master-0", "master-1", HOST})
+
+    @property
+    def departure(self) -> Departure:
+        access = EtcdAccess(self.api, VIP, lambda *_: self.members)
+        quorum = EtcdQuorum(self.api, VIP)
+        own = ("192.0.2.23", "2001:db8::23")
+        return Departure(HOST, own, "api.okd.lab.test", self.api, access, quorum, self.clock)
+
+    def refused(self) -> str:
+        with pytest.raises(ProvisioningError) as error:
+            self.departure.prove()
+        assert (self.members.removed, self.api.deleted) == ([], [])
+        return str(error.value)
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_a_dead_server_leaves_etcd_then_the_cluster(rig: Rig, tmp_path: Path) -> None:
+    log.opened(tmp_path / "run.jsonl")
+    try:
+        rig.departure.prove()
+        assert (rig.members.removed, rig.api.deleted) == ([], []), "a proof touches nothing"
+        run_steps(rig.departure.take_out(), rig.clock)
+    finally:
+        log.close()
+    assert (rig.members.removed, rig.api.deleted) == (["192.0.2.23"], [HOST])
+    assert rig.members.listed == {0x21: "192.0.2.21", 0x22: "192.0.2.22"}
+    assert "etcd of api.okd.lab.test: remove member master-2" in (tmp_path / "run.jsonl").read_text()
+
+
+def test_each_other_member_is_asked_before(rig: Rig) -> None:
+    rig.departure.prove()
+    assert rig.members.asked[-3:] == ["192.0.2.21", "192.0.2.22", "192.0.2.23"]
+
+
+def test_a_member_that_answers_is_kept(rig: Rig) -> None:
+    rig.members.broken = {}
+    what = "master-2 is a member of etcd that answers (192.0.2.23)"
+    assert rig.refused() == f"master-2: not wiped: {what}. Fix: {OFF}"
+
+
+def test_a_server_that_is_out_needs_no_etcd(rig: Rig) -> None:
+    del rig.members.listed[0x23]
+    rig.api.nodes.discard(HOST)
+    rig.members.broken = {}
+    rig.departure.prove()
+    run_steps(rig.departure.take_out(), rig.clock)
+    assert (rig.members.asked, rig.members.removed, rig.api.deleted) == ([], [], [])
+
+
+@pytest.mark.parametrize("left", ["member", "node"])
+def test_what_a_killed_run_has_left_is_done(rig: Rig, left: str) -> None:
+    if left == "member":
+        rig.api.nodes.discard(HOST)
+    else:
+        del rig.members.listed[0x23]
+    rig.departure.prove()
+    run_steps(rig.departure.take_out(), rig.clock)
+    done = (["192.0.2.23"], []) if left == "member" else ([], [HOST])
+    assert (rig.members.removed, rig.api.deleted) == done
+
+
+def test_another_lost_member_keeps_it(rig: Rig) -> None:
+    rig.members.broken["192.0.2.22"] = "DEADLINE_EXCEEDED: no leader"
+    what = "another member of etcd does not answer, 192.0.2.22: DEADLINE_EXCEEDED: no leader"
+    assert rig.refused() == f"master-2: not wiped: {what}. Fix: {REPAIR}"
+
+
+@pytest.mark.parametrize(("others", "are"), [(1, "1 other members"), (0, "no other member")])
+def test_too_few_others_keep_it(rig: Rig, others: int, are: str) -> None:
+    for member in [*ADDRESSES][others:-1]:
+        del rig.members.listed[member]
+    assert are in rig.refused()
+    assert rig.refused().endswith(KEEP)
+
+
+def test_etcd_that_cannot_be_asked_keeps_it(rig: Rig) -> None:
+    rig.members.broken = dict.fromkeys(ADDRESSES.values(), "UNAVAILABLE: filtered")
+    what = "etcd cannot be asked: UNAVAILABLE: filtered"
+    assert rig.refused() == f"master-2: not wiped: {what}. Fix: {REACH}"
+
+
+def test_a_refusal_of_etcd_ends_it_before_the_wipe(rig: Rig) -> None:
+    rig.members.refuses = "FAILED_PRECONDITION: etcdserver: unhealthy cluster"
+    with pytest.raises(ProvisioningError) as error:
+        run_steps(rig.departure.take_out(), rig.clock)
+    assert "not wiped: it is off, but not out of the cluster after 300 s: ConnectionError: FAILED" in str(error.value)
+    assert rig.api.deleted == [], "the node stays as long as the member does"
+    assert rig.clock.now() == OUT_S
+
+
+def test_nothing_is_wiped_before_the_operator_has_seen_it(rig: Rig) -> None:
+    assert rig.departure.missing(), "the operator has reported what is"
+    rig.api.stopped = True
+    with pytest.raises(
+        ProvisioningError, match=r"it is off, but not out of the cluster after 300 s: master-2 is a m"
+    ):
+        run_steps(rig.departure.take_out(), rig.clock)
+
+
+def test_it_is_back_once_it_is_a_member_that_answers(rig: Rig) -> None:
+    run_steps(rig.departure.take_out(), rig.clock)
+    assert rig.departure.missing() == "it is not yet a member of etcd"
+    rig.members.listed[0x24] = "192.0.2.23"
+    assert str(rig.departure.missing()).startswith("a member of etcd does not answer: 2 of 3 members are available")
+    rig.members.broken = {}
+    assert rig.departure.missing() is None
+    rig.api.api.down = True
+    assert str(rig.departure.missing()).startswith("etcd cannot be asked: ConnectionRefusedError")

@@ -1,0 +1,1 @@
+"""Registries of container images, by the OCI Distribution protocol; read only."""
