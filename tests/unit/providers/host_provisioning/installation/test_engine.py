@@ -31,7 +31,7 @@ from tests.unit.providers.host_provisioning.installation.rig import (
     running,
 )
 from wires.bmc.client import Identity, Power
-from wires.bmc.steps import run_steps
+from wires.bmc.steps import Waits, run_steps
 
 OURS, OLDER = FakeMedia().url(NAME), FakeMedia().url(NAME, "cd" * 32)
 
@@ -62,6 +62,19 @@ def test_a_running_host_is_reinstalled_on_request() -> None:
     run_steps(rig.installation(reinstall=True).run(), rig.clock)
     assert rig.bmc.writes == ["Off", *INSERTED, "On", *FROM_DISK]
     assert rig.is_installed()
+
+
+def test_a_server_leaves_the_cluster_once_it_is_off_and_before_its_wipe() -> None:
+    rig = running(None)
+    installation = rig.installation(reinstall=True)
+
+    def take_out() -> Waits:
+        rig.bmc.writes.append("taken out")
+        yield 1.0
+
+    installation.adapters = replace(installation.adapters, take_out=take_out)
+    run_steps(installation.run(), rig.clock)
+    assert rig.bmc.writes == ["Off", "taken out", *INSERTED, "On", *FROM_DISK]
 
 
 def test_an_image_that_the_bmc_drops_before_the_start_is_inserted_again() -> None:
