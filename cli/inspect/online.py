@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from base.clock import SYSTEM_CLOCK, Clock
 from base.errors import ConfigError, Fault, PreflightError
+from base.files import read_file
 from base.http_client import pool_through
 from base.shown import few, short
 from cli.shared.command_line import stack_file
@@ -107,7 +108,7 @@ def online(file: Path, stack: str, intent: Intent, clock: Clock = SYSTEM_CLOCK) 
 def _release_name(stack: str) -> str:
     """Return the release image of the stack's payload; empty if its bootstrap.ign is gone, or names none."""
     path = payload_folder(stack) / "bootstrap.ign"
-    return release_image(path, parse_ignition(path, path.read_bytes())) if path.exists() else ""
+    return release_image(path, parse_ignition(path, read_file(path))) if path.exists() else ""
 
 
 class Registries:

@@ -70,8 +70,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "etcd is not asked before a wipe": (
         "providers.host_provisioning.provision",
-        "    _refuse_etcd_members(spec, plan, kubeconfig)\n    if",
-        "    if",
+        "    departures = _departures(spec, plan, kubeconfig)\n",
+        "    departures = dict[str, Departure]()\n",
     ),
     "the boot override is not restored": (
         "providers.bmc_host.engine",

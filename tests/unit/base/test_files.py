@@ -157,7 +157,7 @@ def test_what_a_site_wrote_is_read_by_one_helper() -> None:
         "wires",
     )
     reads = re.compile(
-        r"\.read_(?:text|bytes)\(|(?<!def )(?<![\w.])open\(|(?:path|file|source|Path\(.*\)|os)\.open\("
+        r"\.read_(?:text|bytes)\(|(?<!def )(?<![\w.])open\(|(?:path|(?<!tar)file|source|Path\(.*\)|os)\.open\("
     )
     found = {
         str(module.relative_to(ROOT))
