@@ -42,6 +42,8 @@ class Writer:
     retries: int = 0
     problems: list[str] = field(default_factory=list)
     """The errors of each key whose immediate retry failed as well."""
+    slowest_s: float = 0.0
+    """The longest time from a first try to its acknowledgement."""
     _stopped: threading.Event = field(default_factory=threading.Event)
     _thread: threading.Thread | None = None
 
@@ -77,6 +79,7 @@ class Writer:
                 self._stopped.wait(EVERY_S * (len(errors) > 1))
             if self.acknowledged:  # it may start before the API does
                 self.retries += len(errors)
+                self.slowest_s = max(self.slowest_s, time.monotonic() - started)
                 if len(errors) > 1:
                     self.problems.append(f"{key}: {', then '.join(errors)}")
             self.acknowledged.append(key)
