@@ -34,6 +34,7 @@ from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 from testing.certificates import Pair, authority
+from testing.fakes.serving import serving
 
 CA = "mirror-ca"
 USER, PASSWORD = "mirror", "M1rror-canary"
@@ -230,15 +231,10 @@ def _token_server(folder: Path, running: Registry) -> Iterator[str]:
 
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / "token-server.pem")
-    with ThreadingHTTPServer((ADDRESS, 0), Handler) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"https://{ADDRESS}:{server.server_port}/token"
-        finally:
-            server.shutdown()
-            thread.join()
+    server = ThreadingHTTPServer((ADDRESS, 0), Handler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    with serving(server):
+        yield f"https://{ADDRESS}:{server.server_port}/token"
 
 
 def _token(signer: Pair, scope: str) -> str:

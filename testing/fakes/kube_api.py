@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
+from testing.fakes.serving import serving
+
 MERGE = "application/merge-patch+json"
 APPROVAL = "/approval"
 
@@ -122,12 +124,7 @@ def kube_api(certificate: str, client_ca: str) -> Iterator[int]:
     context.load_verify_locations(cadata=client_ca)
     context.verify_mode = ssl.CERT_REQUIRED
     handler = type("Handler", (_Handler,), {"store": Store()})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
-        thread = threading.Thread(target=server.serve_forever, args=(0.05,))
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-            thread.join()
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    with serving(server):
+        yield server.server_address[1]

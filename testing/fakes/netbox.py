@@ -11,7 +11,6 @@ No NetBox itself has been tried.
 import json
 import ssl
 import tempfile
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 from testing.certificates import authority
+from testing.fakes.serving import serving
 
 Document = dict[str, Any]
 CA = "netbox-ca"
@@ -215,13 +215,8 @@ def netbox() -> Iterator[FakeNetBox]:
         file.write(pair.certificate + pair.key)
         file.flush()
         context.load_cert_chain(file.name)
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        server.socket = context.wrap_socket(server.socket, server_side=True)
-        fake = FakeNetBox(f"https://127.0.0.1:{server.server_port}")
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield fake
-        finally:
-            server.shutdown()
-            thread.join()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.socket = context.wrap_socket(server.socket, server_side=True)
+    fake = FakeNetBox(f"https://127.0.0.1:{server.server_port}")
+    with serving(server):
+        yield fake

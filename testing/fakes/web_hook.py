@@ -5,12 +5,13 @@ another path 404. No chat's own server has been tried.
 """
 
 import json
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
+
+from testing.fakes.serving import serving
 
 PATH = "/services/T0/hidden-token"
 
@@ -52,12 +53,7 @@ def web_hook(statuses: Sequence[int] = ()) -> Iterator[FakeWebHook]:
         def log_message(self, *_: object) -> None:
             """Print nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        hook = FakeWebHook(f"http://127.0.0.1:{server.server_port}{PATH}", list(statuses))
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield hook
-        finally:
-            server.shutdown()
-            thread.join()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    hook = FakeWebHook(f"http://127.0.0.1:{server.server_port}{PATH}", list(statuses))
+    with serving(server):
+        yield hook

@@ -19,6 +19,7 @@ from testing import payloads, plans
 from testing.certificates import authority
 from testing.command_line import run
 from testing.fakes.https_server import https_server
+from testing.fakes.serving import serving
 from testing.registry import CA, LOGIN, PASSWORD, Registry, registry
 from wires.registry.images import REFERENCES
 
@@ -271,14 +272,9 @@ def proxy_to(port: int) -> Iterator[tuple[str, list[bytes]]]:
                 _copy(self.connection, server)
                 back.join()
 
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}", asked
-        finally:
-            server.shutdown()
-            thread.join()
+    server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
+    with serving(server):
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
 
 
 def _copy(source: socket.socket, target: socket.socket) -> None:
