@@ -1,15 +1,13 @@
 """Drills: something around a cluster in production changes, and its operator does what the documents say."""
 
 import shutil
-import subprocess
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from cluster.plan import ClusterPlan
 from lab import site
 from lab.inventory import Site
-from lab.rehearsal.refusals import refuse
-from lab.rehearsal.report import RehearsalError, Report, say
+from lab.rehearsal.refusals import UP, refuse
+from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.status import StatusProofs
 from lab.twin import PASSWORD
@@ -17,7 +15,6 @@ from testing.documents import commands
 
 NEW_PASSWORD = "another-twin-only"  # noqa: S105
 PAGE = "how-to/what-changed.md"
-UP = ("up", "--yes", "--skip-preview")
 REFRESH = ("refresh", "--yes", "--skip-preview")
 
 
@@ -81,7 +78,7 @@ class Drills:
         path = self.stack.project / "stacks" / self.stack.name / "install-config.yaml"
         right, vip = path.read_text(), self.plan.api.address
         path.write_text(right.replace(str(vip), str(vip + 1)))
-        refuse(self.stack, self.report, "another API VIP", str(vip), UP)
+        refuse(self.stack, self.report, "another API VIP", f"the cluster was installed with {vip}:", UP)
         path.write_text(right)
 
     def _nothing_changes(self, stack: Stack) -> None:
@@ -99,23 +96,9 @@ class Drills:
         Raises:
             RehearsalError: One of them fails.
         """
-        shown: Mapping[str, str] = {"stack": stack.name, **values}
-        for word, value in shown.items():
+        for word, value in {"stack": stack.name, **values}.items():
             block = block.replace(f"<{word}>", value)
-        words, environment = site.exec_command(["bash", "-evc", block])
-        environment |= {**stack.environment(), "PULUMI_SKIP_CONFIRMATIONS": "true"}
-        ended = subprocess.run(
-            words,
-            cwd=stack.project,
-            env=environment,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        for line in ended.stdout.splitlines():
-            say(f"    {line}")
-        if ended.returncode:
-            raise RehearsalError(f"{block.strip()!r} ended with {ended.returncode}")
-        return ended.stdout
+        outcome = stack.execute(["env", "PULUMI_SKIP_CONFIRMATIONS=true", "bash", "-evc", block])
+        if outcome.code:
+            raise RehearsalError(f"{block.strip()!r} ended with {outcome.code}")
+        return outcome.text

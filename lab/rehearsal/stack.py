@@ -4,7 +4,7 @@ import json
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -63,8 +63,12 @@ class Stack:
         return outcome.text
 
     def try_run(self, *words: str, quiet: bool = False, on_line: OnLine = lambda *_: None) -> Outcome:
-        """Run a command; print its lines as they come, unless `quiet`."""
-        command, env = site.exec_command(["pulumi", *words, "--non-interactive"])
+        """Run a command of Pulumi; print its lines as they come, unless `quiet`."""
+        return self.execute(["pulumi", *words, "--non-interactive"], quiet=quiet, on_line=on_line)
+
+    def execute(self, words: Sequence[str], *, quiet: bool = False, on_line: OnLine = lambda *_: None) -> Outcome:
+        """Run a program on the site's provisioner, in the project, as `try_run` does."""
+        command, env = site.exec_command(words)
         lines = []
         with subprocess.Popen(
             command,
@@ -72,7 +76,7 @@ class Stack:
             env={**env, **self.environment()},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
-            stderr=None if quiet and words[-1] == "--json" else subprocess.STDOUT,
+            stderr=None if quiet and "--json" in words else subprocess.STDOUT,
             text=True,
             errors="replace",
         ) as process:

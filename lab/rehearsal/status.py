@@ -1,13 +1,11 @@
 """Proofs that `okd-baremetal status` tells an operator what the cluster and its servers are."""
 
 import json
-import subprocess
 import sys
 from dataclasses import dataclass
 
 from cli.shared.command_line import EXIT_ERROR, EXIT_OK
 from cli.status.answers import Level
-from lab import site
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.stack import Stack
 
@@ -41,22 +39,14 @@ class StatusProofs:
             RehearsalError: There are no rows, or the exit code differs from them.
         """
         words = [sys.executable, "-m", "cli", "status", self.stack.name, "--json"]
-        command, environment = site.exec_command(words)
-        ended = subprocess.run(
-            command,
-            cwd=self.stack.project,
-            env=environment | self.stack.environment(),
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if ended.returncode not in (EXIT_OK, EXIT_ERROR):
-            raise RehearsalError(f"`okd-baremetal status` ended with {ended.returncode}\n{ended.stderr}")
-        rows = [row for row in json.loads(ended.stdout)["rows"] if row["level"] == Level.WRONG.word]
+        outcome = self.stack.execute(words, quiet=True)
+        if outcome.code not in (EXIT_OK, EXIT_ERROR):
+            raise RehearsalError(f"`okd-baremetal status` ended with {outcome.code}")
+        rows = [row for row in json.loads(outcome.text)["rows"] if row["level"] == Level.WRONG.word]
         for row in rows:
             say(f"    status: {row['kind']} {row['name']}: {row['says']}")
         wrong = {(row["kind"], row["name"]) for row in rows}
-        self.report.prove("exit code of status", wanted=EXIT_ERROR if wrong else EXIT_OK, seen=ended.returncode)
+        self.report.prove("exit code of status", wanted=EXIT_ERROR if wrong else EXIT_OK, seen=outcome.code)
         return wrong - _OF_OPERATORS
 
 

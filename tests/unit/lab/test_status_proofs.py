@@ -1,19 +1,17 @@
 """What the rehearsal proves of `okd-baremetal status`, and the answers that make each proof fail."""
 
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from unittest.mock import Mock
+from unittest.mock import create_autospec
 
 import pytest
 
 from cli.status.answers import Level, Row
 from cli.status.cluster import Cluster
 from cli.status.printed import json_of
-from lab import site
 from lab.rehearsal.report import RehearsalError, Report
-from lab.rehearsal.stack import Stack
+from lab.rehearsal.stack import Outcome, Stack
 from lab.rehearsal.status import StatusProofs
 from testing import plans
 
@@ -28,15 +26,14 @@ Make = Callable[[list[Row], int], StatusProofs]
 
 
 @pytest.fixture
-def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
+def make(tmp_path: Path) -> Make:
     """Return a function that returns the proofs of a status that prints these rows, and ends with an exit code."""
 
     def proofs(rows: list[Row], code: int) -> StatusProofs:
         printed = json_of(Cluster("rehearsal", PLAN, datetime.now(UTC)), rows)
-        ended = subprocess.CompletedProcess([], code, printed, "config.yaml: what is wrong")
-        monkeypatch.setattr(site, "exec_command", lambda words: (words, {}))
-        monkeypatch.setattr(subprocess, "run", Mock(return_value=ended))
-        return StatusProofs(Stack(tmp_path, "rehearsal"), Report("rehearsal", folder=tmp_path))
+        stack = create_autospec(Stack, instance=True)
+        stack.name, stack.execute.return_value = "rehearsal", Outcome(code, printed)
+        return StatusProofs(stack, Report("rehearsal", folder=tmp_path))
 
     return proofs
 
