@@ -64,6 +64,7 @@ class BmcAccess(Model):
     def of(cls, options: "BmcOptions", host: "PlannedHost", *, ca: str) -> Self:
         """Return the access to a planned host's BMC: the options' trust for that BMC, else `ca`."""
         login, trust = options.bmc_credentials.get(host.name), options.bmc_trust.get(host.name)
+        written = f"the bmc of {host.name} in install-config.yaml"
         return cls(
             address=host.bmc.address,
             username=host.bmc.username,
@@ -74,9 +75,7 @@ class BmcAccess(Model):
             session=login is not None and login.session,
             boot_mac=host.boot_mac if host.bmc.url.speaks_ipmi else "",
             boot_mode=LEGACY if host.boot_mode == "legacy" else host.boot_mode,
-            login=f"bmc_credentials.{host.name}"
-            if login and login.password
-            else f"the bmc of {host.name} in install-config.yaml",
+            login=f"bmc_credentials.{host.name}" if login and login.password else written,
         )
 
     @classmethod

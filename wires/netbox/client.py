@@ -30,6 +30,10 @@ AT_ONCE = 50
 """Devices whose parts one request asks for, so that its line stays below the 8 KiB of nginx."""
 OF_INTERFACE = "dcim.interface"
 DENIED = (401, 403)
+RIGHTS = f"make a token in NetBox whose user may view devices, interfaces and IP addresses; put it into {TOKEN}"
+TRUST = "add its CA to the CAs of this machine, or name its PEM file in SSL_CERT_FILE"
+FORWARDED = "have the proxy before NetBox send X-Forwarded-Proto and Host, as NetBox's documentation has it"
+ADDRESS = "compare the address with that of NetBox's list of devices in your browser; then repeat the command"
 A = TypeVar("A", bound=Model)
 
 
@@ -50,16 +54,16 @@ def read_devices(page: DevicePage) -> list[Device]:
             return [*_devices(netbox, page.filters)]
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
-            what = f"an answer has another form than NetBox 4's: {dotted(first['loc'])}: {first['msg']}"
+            what, fix = f"an answer has another form than NetBox 4's: {dotted(first['loc'])}: {first['msg']}", ADDRESS
         except pynetbox.RequestError as error:
-            what = _refusal(error)
+            what, fix = _refusal(error)
         except pynetbox.ContentError:
-            what = "the answer is no JSON"
+            what, fix = "the answer is no JSON", ADDRESS
         except (requests.RequestException, OSError) as error:
-            what = _no_answer(error)
+            what, fix = _no_answer(error)
         except MISSHAPEN as error:
-            what = f"an answer has another form than NetBox 4's ({type(error).__name__})"
-    raise ConfigError(Fault(page.base, what.replace(token, "***"), _fix(what)))
+            what, fix = f"an answer has another form than NetBox 4's ({type(error).__name__})", ADDRESS
+    raise ConfigError(Fault(page.base, what.replace(token, "***"), fix))
 
 
 class _Adapter(HTTPAdapter):
@@ -109,35 +113,26 @@ def _read(endpoint: Any, filters: Mapping[str, list[str]], form: type[A]) -> lis
     return [form.model_validate(dict(record)) for record in endpoint.filter(**filters)]
 
 
-def _refusal(error: pynetbox.RequestError) -> str:
-    """Return the status of a refusal, and the reason that NetBox gives in `detail`."""
+def _refusal(error: pynetbox.RequestError) -> tuple[str, str]:
+    """Return the status of a refusal and the reason that NetBox gives in `detail`; and the fix."""
     answer = error.req
     try:
         detail = answer.json()["detail"]
     except MISSHAPEN:
         detail = ""
     reason = f": {detail}" if isinstance(detail, str) and detail else ""
-    return f"HTTP {answer.status_code}{reason}" + (f", with the {TOKEN}" if answer.status_code in DENIED else "")
+    what = f"HTTP {answer.status_code}{reason}"
+    return (f"{what}, with the {TOKEN}", RIGHTS) if answer.status_code in DENIED else (what, ADDRESS)
 
 
-def _no_answer(error: Exception) -> str:
+def _no_answer(error: Exception) -> tuple[str, str]:
+    """Return why there is no answer, and the fix."""
     if isinstance(error, requests.exceptions.InvalidSchema):
-        return "the next page of a list has an address outside it, to which the token is not sent"
+        return "the next page of a list has an address outside it, to which the token is not sent", FORWARDED
     if isinstance(error, requests.exceptions.TooManyRedirects):
-        return "it redirects, and the token is sent nowhere else"
+        return "it redirects, and the token is sent nowhere else", ADDRESS
     for cause in causes(error):
         if isinstance(cause, ssl.SSLCertVerificationError):
-            return f"its certificate is not trusted: {cause.verify_message}"
+            return f"its certificate is not trusted: {cause.verify_message}", TRUST
     reason = next((it for it in causes(error) if isinstance(it, OSError) and it.strerror), None)
-    return f"no answer ({reason.strerror if reason else type(error).__name__})"
-
-
-def _fix(what: str) -> str:
-    """Return what to do about a failure."""
-    if TOKEN in what:
-        return f"make a token in NetBox whose user may view devices, interfaces and IP addresses; put it into {TOKEN}"
-    if "certificate" in what:
-        return "add its CA to the CAs of this machine, or name its PEM file in SSL_CERT_FILE"
-    if "outside it" in what:
-        return "have the proxy before NetBox send X-Forwarded-Proto and Host, as NetBox's documentation has it"
-    return "compare the address with that of NetBox's list of devices in your browser; then repeat the command"
+    return f"no answer ({reason.strerror if reason else type(error).__name__})", ADDRESS

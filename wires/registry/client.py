@@ -178,13 +178,13 @@ class Repository:
 
     def _ask(self, method: str, url: str, headers: Mapping[str, str], most: int = MOST_MANIFEST) -> Answer:
         """Return the answer to one request, which is repeated while the registry is busy, and there is time."""
-        for tries_left in range(TRIES - 1, -1, -1):
+        for _ in range(TRIES - 1):
             answer = self._once(method, url, headers, most)
             wait_s = _wait_s(answer.headers.get("Retry-After", ""))
-            if answer.status not in BUSY or not tries_left or self.clock.now() + wait_s >= self.until:
+            if answer.status not in BUSY or self.clock.now() + wait_s >= self.until:
                 return answer
             self.clock.sleep(wait_s)
-        raise AssertionError
+        return self._once(method, url, headers, most)
 
     def _once(self, method: str, url: str, headers: Mapping[str, str], most: int) -> Answer:
         from urllib3.exceptions import HTTPError  # noqa: PLC0415  (a preview asks no registry)
