@@ -37,7 +37,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platfo
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants survivors rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz simulate image sbom bench accept clean lock _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants survivors rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz simulate image sbom bench accept clean lock _program _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -48,12 +48,14 @@ setup:
 else
 setup: ## Install what is missing: packages (as root), .venv, the Pulumi CLI, nmstatectl
 	@tools/packages
-	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl
-	@ln -sfn ../../tools/okd-baremetal .venv/bin/okd-baremetal
+	@$(MAKE) --silent -j$(JOBS) _program $(PULUMI) _nmstatectl
+endif
+
 # Pulumi starts program and providers in the folder of the stacks, which may be a site's repository.
+_program: $(VENV)
+	@ln -sfn ../../tools/okd-baremetal .venv/bin/okd-baremetal
 	@packages=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
 		echo '$(CURDIR)' >"$$packages/okd-baremetal.pth" && cp tools/loopback.pth "$$packages"
-endif
 
 check: setup ## Format, lint, types, the rules between the rooms, shell scripts
 	ruff format --check .
@@ -115,7 +117,7 @@ _tools:
 
 _lab:
 	@tools/packages $(wildcard lab/packages.txt)
-	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _coreos-installer _nmstatectl _lab-binaries
+	@$(MAKE) --silent -j$(JOBS) _program $(PULUMI) _coreos-installer _nmstatectl _lab-binaries
 
 fleet: _fleet ## Test many sites on a real Temporal, PostgreSQL and Pulumi, as root
 	$(PY) -m pytest -q -m fleet tests/fleet

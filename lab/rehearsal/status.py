@@ -1,7 +1,6 @@
 """Proofs that `okd-baremetal status` tells an operator what the cluster and its servers are."""
 
 import json
-import sys
 from dataclasses import dataclass
 
 from cli.shared.command_line import EXIT_ERROR, EXIT_OK
@@ -38,8 +37,7 @@ class StatusProofs:
         Raises:
             RehearsalError: There are no rows, or the exit code differs from them.
         """
-        words = [sys.executable, "-m", "cli", "status", self.stack.name, "--json"]
-        outcome = self.stack.execute(words, quiet=True)
+        outcome = self.stack.execute(["okd-baremetal", "status", self.stack.name, "--json"], quiet=True)
         if outcome.code not in (EXIT_OK, EXIT_ERROR):
             raise RehearsalError(f"`okd-baremetal status` ended with {outcome.code}")
         rows = [row for row in json.loads(outcome.text)["rows"] if row["level"] == Level.WRONG.word]
