@@ -114,9 +114,7 @@ def test_a_wave_that_names_a_release_has_its_upgrade_last(
     assert site.update().check().phases == phases
 
 
-def test_an_upgrade_is_previewed_with_the_release_of_its_wave_once_nothing_bars_it(
-    site: Site, pulumi: FakePulumi
-) -> None:
+def test_an_upgrade_is_previewed_once_nothing_stands_in_its_way(site: Site, pulumi: FakePulumi) -> None:
     site.change(waves=[{"upgrade": RELEASE}])
     pulumi.does("config-set", f'echo "$*" >>{site.root}/set')
     pulumi.previews(preview_steps.preview(HOST))

@@ -215,7 +215,7 @@ def test_a_release_that_is_not_accepted_holds_and_goes_on_once_it_is(rig: Rig) -
     assert (len(rig.saved), rig.okd.writes) == (1, [WRITE])
 
 
-def test_an_upgrade_that_fails_for_a_moment_goes_on_and_for_longer_it_holds(rig: Rig) -> None:
+def test_a_failure_of_a_moment_passes_and_a_longer_one_holds(rig: Rig) -> None:
     engine, clock = rig.engine, rig.clock
     rig.okd.tell(version=VERSION, image=IMAGE)
     clock.sleep(LOAD_S)

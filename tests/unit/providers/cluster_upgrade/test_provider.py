@@ -41,16 +41,21 @@ def okd(payload: Path, monkeypatch: pytest.MonkeyPatch) -> FakeOkd:
     return made
 
 
+def running(outs: dict[str, Any] | None) -> object:
+    assert outs is not None
+    return outs["running"]
+
+
 def test_create_upgrades_and_a_second_one_finds_it_done(okd: FakeOkd) -> None:
     for _ in range(2):
-        assert ClusterUpgradeProvider().create(PROPS).outs["running"] == "4.21.3"
+        assert running(ClusterUpgradeProvider().create(PROPS).outs) == "4.21.3"
     assert len(okd.writes) == 1
 
 
 def test_an_update_names_a_newer_release(okd: FakeOkd) -> None:
     ClusterUpgradeProvider().create(PROPS)
     newer = {**PROPS, "version": "4.21.4", "image": image_of("4.21.4")}
-    assert ClusterUpgradeProvider().update("x", PROPS, newer).outs["running"] == "4.21.4"
+    assert running(ClusterUpgradeProvider().update("x", PROPS, newer).outs) == "4.21.4"
 
 
 def test_a_preview_refuses_an_older_release_than_that_of_the_state() -> None:
@@ -71,12 +76,12 @@ def test_a_snapshot_that_is_wanted_is_taken_first(okd: FakeOkd, tmp_path: Path) 
 
 
 def test_a_refresh_tells_a_release_that_others_have_chosen(okd: FakeOkd, capsys: pytest.CaptureFixture[str]) -> None:
-    assert ClusterUpgradeProvider().read("x", PROPS).outs["running"] == "4.21.2"
+    assert running(ClusterUpgradeProvider().read("x", PROPS).outs) == "4.21.2"
     okd.tell(version="4.21.9", image=image_of("4.21.9"))
     okd.clock.sleep(LOAD_S)
-    assert ClusterUpgradeProvider().read("x", PROPS).outs["running"] == "4.21.9"
+    assert running(ClusterUpgradeProvider().read("x", PROPS).outs) == "4.21.9"
     okd.down = frozenset(range(100))
-    assert ClusterUpgradeProvider().read("x", {**PROPS, "running": "4.21.9"}).outs["running"] == "4.21.9"
+    assert running(ClusterUpgradeProvider().read("x", {**PROPS, "running": "4.21.9"}).outs) == "4.21.9"
 
 
 def test_delete_asks_nobody(okd: FakeOkd) -> None:
