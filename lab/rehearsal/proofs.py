@@ -18,6 +18,7 @@ from cluster.plan.model import Machine, Vip
 from lab.nics import machine_mac
 from lab.rehearsal.client import Client
 from lab.rehearsal.etcd import Etcd
+from lab.rehearsal.etcd_operator import EtcdOperator
 from lab.rehearsal.kube import Kube, Operator
 from lab.rehearsal.okd import Okd
 from lab.rehearsal.okd_api import OkdApi
@@ -62,7 +63,11 @@ class Proofs:
 
     def okd(self, operator: Operator) -> Okd:
         """Return OKD's operators, which act through the VIP."""
-        return Okd(self.plan, OkdApi(self._client(operator.tls)), self.etcd())
+        return Okd(self.plan, OkdApi(self._client(operator.tls)), self.etcd_operator(operator))
+
+    def etcd_operator(self, operator: Operator) -> EtcdOperator:
+        """Return OKD's etcd operator, which acts through the VIP."""
+        return EtcdOperator(self.plan, OkdApi(self._client(operator.tls)), self.etcd(), self.ca_pem)
 
     def kube(self, operator: Operator) -> Kube:
         """Return the cluster's API, as the operator reaches it."""
@@ -261,7 +266,7 @@ class Proofs:
     def _voters(self) -> list[str]:
         """Return the names of etcd's voting members; none if it does not answer."""
         try:
-            return self.etcd().started_voters()
+            return [voter.name for voter in self.etcd().started_voters()]
         except (OSError, http.client.HTTPException):
             return []
 
