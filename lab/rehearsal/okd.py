@@ -27,7 +27,7 @@ class Okd(Operators):
 
     plan: Intent
     api: OkdApi
-    etcd: EtcdOperator
+    etcd_operator: EtcdOperator
     _reported: dict[str, object] = field(default_factory=dict, init=False)
     """What each object was last given."""
     _is_prepared: bool = field(default=False, init=False)
@@ -43,7 +43,10 @@ class Okd(Operators):
         if not self._is_prepared:
             self.api.prepare(infrastructure(self.plan))
             self._is_prepared = True
-        nodes, voters = self.api.client.call("GET", _NODES)["items"], {voter.name for voter in self.etcd.look()}
+        nodes, voters = (
+            self.api.client.call("GET", _NODES)["items"],
+            {voter.name for voter in self.etcd_operator.look()},
+        )
         self._report({node["metadata"]["name"] for node in nodes if _is_ready(node)}, voters)
         self.metal3.nodes = {node["metadata"]["name"]: _address(node) for node in nodes}
         self.metal3.members = voters & self.metal3.holders_of_etcd

@@ -63,7 +63,8 @@ class Proofs:
 
     def okd(self, operator: Operator) -> Okd:
         """Return OKD's operators, which act through the VIP."""
-        return Okd(self.plan, OkdApi(self._client(operator.tls)), self.etcd_operator(operator))
+        of_etcd = self.etcd_operator(operator)
+        return Okd(self.plan, of_etcd.api, of_etcd)
 
     def etcd_operator(self, operator: Operator) -> EtcdOperator:
         """Return OKD's etcd operator, which acts through the VIP."""
