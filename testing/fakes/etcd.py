@@ -18,14 +18,22 @@ SENT_BYTES = 32 * 1024
 """The blocks of a snapshot (snapshotSendBufferSize in v3rpc/maintenance.go of etcd 3.6.8)."""
 
 
+def told_of_members(members: Mapping[int, str]) -> dict[str, Any]:
+    """Return what the ConfigMap of etcd's members has, by the address of each number.
+
+    Source: pkg/operator/etcdendpointscontroller of cluster-etcd-operator, b4786ae33.
+    """
+    return {"data": {f"{number:x}": address for number, address in members.items()}}
+
+
 def objects(members: Mapping[int, str], ca_pem: str, client: Pair) -> dict[str, dict[str, Any]]:
     """Return what the etcd operator keeps of its members, by path: their addresses, by number, and how to reach them.
 
-    Sources: pkg/operator/etcdendpointscontroller and pkg/tlshelpers of cluster-etcd-operator, b4786ae33.
+    Source: pkg/tlshelpers of the same.
     """
     pair = {"tls.crt": client.certificate, "tls.key": client.key}
     return {
-        ETCD_MEMBERS: {"data": {f"{number:x}": address for number, address in members.items()}},
+        ETCD_MEMBERS: told_of_members(members),
         f"{CONFIG_MAPS}/etcd-ca-bundle": {"data": {"ca-bundle.crt": ca_pem}},
         f"{SECRETS}/etcd-client": {"data": {name: b64encode(pem.encode()).decode() for name, pem in pair.items()}},
     }
@@ -100,9 +108,9 @@ class OperatedApi:
     create = patch
 
     def _report(self) -> None:
-        listed = {f"{member:x}": address for member, address in self.members().items()}
-        self.api.resources[ETCD_MEMBERS] = {"data": listed}
-        self.api.resources[ETCD] = {"status": {"conditions": [degraded(listed, self.unhealthy())]}}
+        members = self.members()
+        self.api.resources[ETCD_MEMBERS] = told_of_members(members)
+        self.api.resources[ETCD] = {"status": {"conditions": [degraded([*members.values()], self.unhealthy())]}}
 
 
 @dataclass
