@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 from base.clock import Clock, Wait
-from base.errors import BmcError, BmcIdentityError, BusyError, ProvisioningError
+from base.errors import BmcError, BmcIdentityError, BusyError, ProvisioningError, word
 from base.progress import Progress, Report, Say, with_time_left
 from providers.host_provisioning.drain import Drain
 from providers.host_provisioning.joining.nodes import Node
@@ -62,11 +62,11 @@ class Removal:
             power = self._power()
             if node.problem is None and power is not Power.OFF:
                 self._drain(node)
-                left = f"{self.host} is drained, and stays cordoned (`oc adm uncordon {self.host}`)"
+                left = f"{self.host} is drained, and stays cordoned (`oc adm uncordon {word(self.host)}`)"
             self.report(Progress(OFF))
             self._switch_off()
         except (BmcError, BusyError) as error:
-            gone = f"if its machine is gone for good, `oc delete node {self.host}`, then run `pulumi up` again"
+            gone = f"if its machine is gone for good, `oc delete node {word(self.host)}`, then run `pulumi up` again"
             what, fix = (
                 f"{error.fault.what}; {left}",
                 "; ".join(filter(None, (error.fault.fix, f"{gone}; or {KEEP}"))),
@@ -90,7 +90,7 @@ class Removal:
             left = f"{type(error).__name__}: {error}"
         if left:
             cordoned = node.spec.unschedulable or not self._is_uncordoned()
-            stays = f"stays cordoned (`oc adm uncordon {self.host}`)" if cordoned else "takes pods again"
+            stays = f"stays cordoned (`oc adm uncordon {word(self.host)}`)" if cordoned else "takes pods again"
             what = f"not drained within {self.deadline_s:.0f} s, so it runs on, and {stays}: {left}"
             raise ProvisioningError(what, where=self.host, fix=f"{LET_GO}; or {KEEP}")
 
