@@ -421,12 +421,12 @@ class TestAnswering:
         """`--continue-on-error` deletes it although what drains it was skipped."""
         monkeypatch.setattr(registered, "UNDRAINED", {props["host"]})
         fleet.change(power=power)
-        act = lambda: BmcHostProvider().delete("u", {**props, **machine, "found": AS_FOUND})  # noqa: E731
+        state = {**props, **machine, "found": AS_FOUND}
         if power == "Off":
-            act()
+            BmcHostProvider().delete("u", state)
             return
         with pytest.raises(BmcRefusedError, match=r"it is on, and was not drained by this run; nothing was changed"):
-            act()
+            BmcHostProvider().delete("u", state)
         assert (fleet.state().power, fleet.figures().writes) == ("On", [])
 
     def test_a_delete_warns_of_what_the_bmc_refuses_to_restore(
