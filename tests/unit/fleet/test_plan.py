@@ -53,7 +53,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     assert (last.clusters, last.at_a_time, last.hold_at) == (("north-a", "north-b"), 10, 2)
 
 
-def test_sites_alone_are_one_wave_of_all_one_at_a_time_with_all_gates(tmp_path: Path) -> None:
+def test_sites_alone_are_one_wave_of_all_one_at_a_time_with_both_gates(tmp_path: Path) -> None:
     fleet = loaded(tmp_path, SITES)
     [wave] = fleet.resolved_waves
     assert (wave.clusters, wave.at_a_time, wave.hold_at) == (fleet.clusters, 1, 1)
