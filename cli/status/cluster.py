@@ -18,8 +18,8 @@ from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path, read_kubecon
 from payload.reading import read_payload
 from providers.consent import missing_consent
 from providers.host_provisioning.etcd_guard import EtcdQuorum
-from providers.host_provisioning.joining.certificates import REQUESTS
-from providers.host_provisioning.joining.nodes import Nodes, Requests
+from providers.joining.certificates import REQUESTS
+from providers.joining.nodes import Nodes, Requests
 from wires.api.api import Api
 from wires.api.kubernetes import KubeApi
 from wires.api.resources import ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader

@@ -32,6 +32,7 @@ PROVIDERS = [
     "providers.vip_held.provider.VipHeldProvider",
     "providers.okd_installed.provider.OkdInstalledProvider",
     "providers.server_objects.provider.ServerObjectsProvider",
+    "providers.cluster_power.provider.ClusterPowerProvider",
     "providers.network_preflight.provider.NetworkPreflightProvider",
 ]
 RPC_S = 30

@@ -18,7 +18,7 @@ MASTERS, WORKERS = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
 CONTROL_PLANE = {"okd-okd-master-0", "okd-okd-master-1", "okd-okd-master-2"}
 COMPUTE = {"okd-okd-worker-0", "okd-okd-worker-1"}
 VM, HANDOFF, INGRESS, GUARD = "okd-bootstrap", "okd-api", "okd-ingress", "okd-destroy-guard"
-PREFLIGHT, MACHINES, NETWORK = "okd-preflight", "okd-machines", "okd-network"
+PREFLIGHT, MACHINES, NETWORK, POWER = "okd-preflight", "okd-machines", "okd-network", "okd-power"
 INSTALL_MASTERS, INSTALL_WORKERS = "okd-control-plane", "okd-compute"
 PASSWORD = "rehearsal-only"
 
@@ -86,7 +86,7 @@ def test_every_rendered_file_is_declared_once_with_its_golden_content(
 def test_phase_production_drops_the_bootstrap_and_adds_compute(bootstrap: Graph, production: Graph) -> None:
     gone = bootstrap.resources.keys() - production.resources.keys()
     assert gone == {VM} | {name for name in assets(bootstrap) if name.startswith("okd-bootstrap-")}
-    assert production.resources.keys() - bootstrap.resources.keys() == {INSTALL_WORKERS, INGRESS, GUARD}
+    assert production.resources.keys() - bootstrap.resources.keys() == {POWER, INSTALL_WORKERS, INGRESS, GUARD}
 
 
 def test_only_the_phase_differs_between_the_phases(bootstrap: Graph, production: Graph) -> None:
@@ -113,8 +113,9 @@ def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
 
 
 def test_edges_of_phase_production(production: Graph) -> None:
+    assert production.after(production.one("ClusterPower")) == {MACHINES}
     for host in production.of("BmcHost"):
-        assert production.after(host) == {MACHINES}
+        assert production.after(host) == {POWER}
     control_plane, compute = production.resources[INSTALL_MASTERS], production.resources[INSTALL_WORKERS]
     assert production.after(control_plane) == CONTROL_PLANE
     assert production.after(production.one("VipHandoff")) == {INSTALL_MASTERS, NETWORK}

@@ -4,6 +4,7 @@ import hashlib
 import json
 
 from providers.bmc_host.model import AsFound, BmcHostOuts
+from providers.cluster_power.model import ClusterPowerSpec
 from providers.server_objects.model import ServerObjectsSpec
 from review.preview import read_preview
 from review.verdict import OWN
@@ -65,6 +66,21 @@ def test_what_pulumi_libvirt_makes_is_in_the_plan() -> None:
     assert planned(step_of("create", "Pool", "okd-pool", None, {"name": "okd"})) == {
         "Pool::okd-pool": ["Pool okd-pool: create"]
     }
+
+
+def test_a_cluster_that_sleeps_shuts_down_and_one_that_wakes_is_switched_on() -> None:
+    awake = ClusterPowerSpec.of(plans.plan(phase="production"), plans.STACK)
+    asleep = awake.changed(power="off", snapshots="/srv/etcd")
+    (off,) = planned(step("update", "okd-power", awake, asleep)).values()
+    assert {line.partition(": ")[2] for line in off if line.startswith("BMC ")} == {"shut down"}
+    assert len([line for line in off if "change nodes/" in line]) == len(awake.hosts)
+    assert [line for line in off if line.startswith("folder ")] != []
+    (on,) = planned(step("update", "okd-power", asleep, awake)).values()
+    assert {line.partition(": ")[2] for line in on if line.startswith("BMC ")} == {"power On"}
+    assert [line for line in on if "certificatesigningrequests" in line] != []
+    assert planned(step("create", "okd-power", None, awake)) == {}
+    assert planned(step("delete", "okd-power", awake, None)) == {}
+    assert planned(step("update", "okd-power", asleep, asleep.changed(shutdown_s=1.0))) == {}
 
 
 def test_objects_of_servers_may_be_made_and_changed_and_stay_at_the_end() -> None:
