@@ -249,7 +249,7 @@ def test_no_input_holds_a_path_of_this_machine(graphs: dict[str, Graph], phase: 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
 def test_the_urn_input_is_the_resources_own_urn(graphs: dict[str, Graph], phase: str) -> None:
     knowing = [each for each in graphs[phase].resources.values() if each.kind != "RenderedAsset"]
-    assert len(knowing) == {"bootstrap": 11, "production": 13}[phase]
+    assert len(knowing) == {"bootstrap": 11, "production": 14}[phase]
     for each in knowing:
         assert each.inputs["urn"] == each.urn
     hosts = {each.inputs["host"]: each.urn for each in graphs[phase].of("BmcHost")}
@@ -367,7 +367,16 @@ def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> No
     spares = {f"{plan.name}-{spare.name}" for spare in plan.spares}
     with_okd = {each.name for kind in ("OkdInstalled", "ServerObjects") for each in graph.of(kind)}
     assert f"{plan.name}-okd" in with_okd
-    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | with_okd
+    power = f"{plan.name}-power"  # which an `up` that goes back to phase bootstrap deletes
+    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | with_okd | {power}
+
+
+def test_what_needs_a_cluster_that_runs_keeps_its_inputs_while_it_sleeps(production: Graph) -> None:
+    asleep = run(production, phase="production", power="off")
+    kept = {each.kind for each in asleep.resources.values() if each.ignores}
+    assert kept == {"NetworkPreflight", "HostProvisioning", "VipHandoff", "VipHeld"}
+    assert [each.name for each in production.resources.values() if each.ignores] == []
+    assert asleep.one("ClusterPower").inputs["power"] == "off"
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:
