@@ -368,7 +368,10 @@ def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> No
     with_okd = {each.name for kind in ("OkdInstalled", "ServerObjects") for each in graph.of(kind)}
     assert f"{plan.name}-okd" in with_okd
     power = f"{plan.name}-power"  # which an `up` that goes back to phase bootstrap deletes
-    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | with_okd | {power}
+    compute = {f"{plan.name}-{server.name}" for server in plan.compute}
+    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | compute | with_okd | {power}
+    unprotected = {each.inputs["host"] for each in graph.of("BmcHost") if not each.inputs["protected"]}
+    assert unprotected == {host.name for host in (*plan.spares, *plan.compute)}
 
 
 def test_what_needs_a_cluster_that_runs_keeps_its_inputs_while_it_sleeps(production: Graph) -> None:

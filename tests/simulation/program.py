@@ -50,8 +50,8 @@ def program(site: Site, wanted: Wanted) -> tuple[Declared, ...]:
         _declared(MACHINES, MachinesProvider(), MachinesSpec.of(plan), protect=protect),
         *((power,) if is_production else ()),
         *(
-            _declared(name, BmcHostProvider(), BmcHostSpec.of(plan, host), before, protect=protect)
-            for name, host in zip(hosts, plan.hosts, strict=True)
+            _declared(name, BmcHostProvider(), spec, before, protect=spec.protected)
+            for name, spec in zip(hosts, (BmcHostSpec.of(plan, host) for host in plan.hosts), strict=True)
         ),
         _declared(NETWORK, NetworkPreflightProvider(), NetworkPreflightSpec.of(plan), *hosts, protect=protect),
     )
