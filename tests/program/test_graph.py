@@ -374,7 +374,7 @@ def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> No
     assert unprotected == {host.name for host in (*plan.spares, *plan.compute)}
 
 
-def test_what_needs_a_cluster_that_runs_keeps_its_inputs_while_it_sleeps(production: Graph) -> None:
+def test_what_needs_a_running_cluster_keeps_its_inputs_in_its_sleep(production: Graph) -> None:
     asleep = run(production, phase="production", power="off")
     kept = {each.kind for each in asleep.resources.values() if each.ignores}
     assert kept == {"NetworkPreflight", "HostProvisioning", "VipHandoff", "VipHeld"}

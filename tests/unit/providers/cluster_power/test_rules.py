@@ -55,7 +55,7 @@ def test_an_added_host_is_refused_while_the_cluster_sleeps() -> None:
 
 
 @pytest.mark.parametrize("what", CHANGES)
-def test_the_same_change_is_allowed_by_the_update_that_wakes_and_leaves_its_host_out(what: str) -> None:
+def test_the_update_that_wakes_may_change_a_host_and_leaves_it_out(what: str) -> None:
     new = AWAKE.changed(**CHANGES[what])
     assert faults(ASLEEP, new) == []
     left_out = what != "its role or its addresses change"
