@@ -68,7 +68,7 @@ def test_what_pulumi_libvirt_makes_is_in_the_plan() -> None:
     }
 
 
-def test_a_cluster_that_sleeps_shuts_down_and_one_that_wakes_is_switched_on() -> None:
+def test_a_sleep_shuts_down_and_a_waking_switches_on() -> None:
     awake = ClusterPowerSpec.of(plans.plan(phase="production"), plans.STACK)
     asleep = awake.changed(power="off", snapshots="/srv/etcd")
     (off,) = planned(step("update", "okd-power", awake, asleep)).values()
