@@ -204,6 +204,10 @@ class ProvisioningError(OkdBaremetalError):
     """At least one host of a role was not installed; the next `up` retries it."""
 
 
+class PowerError(OkdBaremetalError):
+    """A cluster was not put to sleep, or not woken, as a whole; the next `up` goes on."""
+
+
 class VipError(OkdBaremetalError):
     """The wrong machine holds a VIP, or none does."""
 

@@ -53,6 +53,16 @@ Runtime = Literal["podman", "host"]
 """The source of the machines' services: a container image, or the machine's own image."""
 
 
+def _switched(value: object) -> object:
+    return ("on" if value else "off") if isinstance(value, bool) else value
+
+
+Switch = Annotated[
+    Literal["on", "off"], BeforeValidator(_switched, json_schema_input_type=Literal["on", "off"] | bool)
+]
+"""YAML may read `on` and `off` without quotes as a boolean."""
+
+
 class Phase(StrEnum):
     """The phase that the next `pulumi up` brings a cluster to, or keeps it in."""
 
@@ -344,6 +354,7 @@ class Deadlines(Option):
     ingress_s: float = Field(1800, gt=0)
     install_s: float = Field(3600, gt=0)
     upgrade_s: float = Field(14400, gt=0)
+    shutdown_s: float = Field(900, gt=0)
 
 
 class MachineOptions(Model):
@@ -394,6 +405,7 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     pull_secret: PullSecret = Field(SecretStr(""), description="In place of pullSecret in the install-config.")
     notify_url: NotifyUrl = Field(SecretStr(""), description="A web hook that gets a message when a run has ended.")
     reinstall: dict[str, MachineName] = {}
+    power: Switch = Field("on", description="off: the cluster in production sleeps, with all its servers off.")
     bootstrap: Bootstrap = Field(Bootstrap(), description="The bootstrap VM.")
     provisioner: ProvisionerOption = ProvisionerOption()
     media: Annotated[MediaOption, Placeholder({"url": "https://placeholder.invalid"})] = Field(
@@ -412,6 +424,11 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     wait: Wait = "ingress"
     destroyable: bool = False
     import_production: bool = False
+
+    @property
+    def is_asleep(self) -> bool:
+        """Whether the cluster is to sleep."""
+        return self.power == "off"
 
     @property
     def protects_cluster(self) -> bool:

@@ -22,6 +22,8 @@ from payload.reading import payload_folder
 from providers.bmc_host.resource import BmcHost
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.resource import BootstrapVm
+from providers.cluster_power.model import ClusterPowerSpec
+from providers.cluster_power.resource import ClusterPower
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.cluster_upgrade.resource import ClusterUpgrade
 from providers.destroy_guard.model import DestroyGuardSpec
@@ -59,12 +61,14 @@ class Cluster(Component):
     first:       ProvisionerPreflight, before anything is touched; and before any later run changes a machine
     then:        Files ─► Machines ─► Servers, Spares (every BmcHost) ─► NetworkPreflight
     bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane, arbiter)
-    production:  NetworkPreflight, HostProvisioning (control plane, arbiter) ─► VipHandoff
+    production:  Machines ─► ClusterPower ─► Servers, Spares
+                 NetworkPreflight, HostProvisioning (control plane, arbiter) ─► VipHandoff
                  ─► HostProvisioning (compute) ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install; then, on
                  platform baremetal, ServerObjects; then, with upgrade, ClusterUpgrade ─► DestroyGuard
 
     Unless `destroyable`, everything is protected in production, except what a later `up` may have to delete. The
     DestroyGuard depends on all of it, so that `pulumi destroy` is refused before anything is deleted.
+    While the cluster sleeps, what needs one that runs keeps its inputs: a change of them waits until it is awake.
     VipHandoff exists from phase bootstrap on, so phase production always updates it. If that update fails, Pulumi
     keeps the bootstrap VM, which VipHandoff depended on.
     """
@@ -87,6 +91,8 @@ class Cluster(Component):
         before = [self.preflight, self.files]
         # No server is touched before all machines are identified, and found to be no other host's.
         before = [self._machines(before)]
+        if args.plan.options.phase is Phase.PRODUCTION:
+            before = [self._power(before)]
         machine = self.hooks.machine
         self.servers = {
             role: Servers(f"{name}-{role.value}", name, ServersArgs(args.plan, role, before, machine), child)
@@ -130,10 +136,18 @@ class Cluster(Component):
         name = f"{self.name}-machines"
         return Machines(name, MachinesSpec.of(self.plan), self._after(*after), urn=self.urn_of(Machines, name))
 
+    def _power(self, after: Sequence[pulumi.Resource]) -> ClusterPower:
+        """Declare it before the first resource that asks a server: a cluster that slept is awake by then."""
+        name = f"{self.name}-power"
+        spec = ClusterPowerSpec.of(self.plan, self.stack)
+        # An `up` whose handoff failed may go back to phase bootstrap, which has none.
+        opts = pulumi.ResourceOptions.merge(self._after(*after), pulumi.ResourceOptions(protect=False))
+        return ClusterPower(name, spec, opts, urn=self.urn_of(ClusterPower, name))
+
     def _network_preflight(self) -> NetworkPreflight:
         """Declare it after the servers: by then, BmcHost has switched off whatever ran on them before."""
         name = f"{self.name}-network"
-        opts = self._after(self.preflight, *self._hosts())
+        opts = self._awake(self._after(self.preflight, *self._hosts()))
         urn = self.urn_of(NetworkPreflight, name)
         return NetworkPreflight(name, NetworkPreflightSpec.of(self.plan), opts, urn=urn)
 
@@ -178,7 +192,7 @@ class Cluster(Component):
     def _handoff(self, after: Sequence[pulumi.Resource]) -> VipHandoff:
         name = f"{self.name}-api"
         spec = VipHandoffSpec.of(self.plan, self.stack)
-        return VipHandoff(name, spec, self._after(*after), urn=self.urn_of(VipHandoff, name))
+        return VipHandoff(name, spec, self._awake(self._after(*after)), urn=self.urn_of(VipHandoff, name))
 
     def _install_holders_of_etcd(self, after: Sequence[pulumi.Resource]) -> list[HostProvisioning]:
         """Install their roles at once: etcd may wait for an arbiter before it grows at all."""
@@ -190,7 +204,7 @@ class Cluster(Component):
         installed = HostProvisioning(
             name,
             HostProvisioningSpec.of(self.plan, role, self.rendered, self.stack),
-            self._changing(*after, *servers.hosts.values()),
+            self._awake(self._changing(*after, *servers.hosts.values())),
             identities={host: {"uuid": bmc.uuid, "serial": bmc.serial} for host, bmc in servers.hosts.items()},
             rows=servers.rows,
             urn=self.urn_of(HostProvisioning, name),
@@ -202,7 +216,7 @@ class Cluster(Component):
         """Declare one VipHeld per family: keepalived may put the two addresses on different machines."""
         primary = self.plan.ingress.address.version == version
         name = f"{self.name}-ingress" if primary else f"{self.name}-ingress-ipv{version}"
-        return VipHeld(name, spec, self._after(*after), urn=self.urn_of(VipHeld, name))
+        return VipHeld(name, spec, self._awake(self._after(*after)), urn=self.urn_of(VipHeld, name))
 
     def _completed(self, after: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
         """Declare what waits for OKD, and what the complete OKD gets."""
@@ -232,7 +246,12 @@ class Cluster(Component):
 
     def _deletable(self, *after: pulumi.Resource) -> pulumi.ResourceOptions:
         """Return the options of a resource that a later `up` without `wait: install` or `upgrade` deletes."""
-        return pulumi.ResourceOptions.merge(self._after(*after), pulumi.ResourceOptions(protect=False))
+        return self._awake(pulumi.ResourceOptions.merge(self._after(*after), pulumi.ResourceOptions(protect=False)))
+
+    def _awake(self, opts: pulumi.ResourceOptions) -> pulumi.ResourceOptions:
+        """Return the options of a resource whose update needs a cluster that runs: in its sleep, its inputs stay."""
+        kept = pulumi.ResourceOptions(ignore_changes=["*"] if self.plan.options.is_asleep else None)
+        return pulumi.ResourceOptions.merge(opts, kept)
 
     def _guard(self, after: Sequence[pulumi.Resource]) -> None:
         name = f"{self.name}-destroy-guard"

@@ -53,6 +53,7 @@ _DROPPED = (
     "reinstall",
     "import_production",
     "snapshots",
+    "power",
 )
 # An emulated machine does each step in seconds; a deadline that is too long would only hide that it hangs. Three
 # servers at once took 264 s beside a test suite, on two cores, and up to 600 s with a real Kubernetes (2026-11).

@@ -8,6 +8,8 @@ from base.spec import marked
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from providers.bootstrap_vm.model import BUILT_FROM, BootstrapVmSpec
+from providers.cluster_power.model import ClusterPowerOuts, ClusterPowerSpec
+from providers.cluster_power.rules import goes_off, wakes
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.server_objects.model import ServerObjectsSpec
 from providers.server_objects.objects import HOST, MACHINE
@@ -30,6 +32,7 @@ OWN = {
     *CHECKED,
     "BmcHost",
     "BootstrapVm",
+    "ClusterPower",
     "ClusterUpgrade",
     "DestroyGuard",
     "HostProvisioning",
@@ -66,6 +69,7 @@ def _kept(preview: Preview) -> Iterator[Sentence]:
 
 
 def _machines(preview: Preview) -> Iterator[Sentence]:
+    yield from _power(preview)
     yield from _saved(preview)
     yield from _moved(preview)
     yield from _vm(preview)
@@ -83,6 +87,25 @@ def _machines(preview: Preview) -> Iterator[Sentence]:
         yield Sentence(text)
     yield from _objects(preview)
     yield from _upgraded(preview)
+
+
+def _power(preview: Preview) -> Iterator[Sentence]:
+    """Yield that the cluster goes to sleep, or wakes: each server, in the order in which it is switched."""
+    for change in preview.of(ClusterPowerSpec):
+        old, new = change.old, change.spec
+        if change.operation != "update" or old is None:
+            continue
+        if goes_off(old, new):
+            if new.snapshots:
+                folder = code(new.snapshots)
+                yield Sentence(f"Saves etcd below {folder} before a server goes off; without a snapshot, none does.")
+            order = ", then ".join(joined(sorted(group)) for group in new.groups if group)
+            yield Sentence(f"Puts the cluster to sleep: cordons all nodes, and shuts down {order}.", is_grave=True)
+        elif wakes(old, change.recorded(ClusterPowerOuts), new):
+            compute, with_etcd = (sorted(group) for group in new.waking(old).groups)
+            order = ", then ".join(joined(group) for group in (with_etcd, compute) if group)
+            approves = "approves what their kubelets request, and " if new.approve_certificates else ""
+            yield Sentence(f"Wakes the cluster: switches on {order}; {approves}uncordons what it has cordoned.")
 
 
 def _objects(preview: Preview) -> Iterator[Sentence]:

@@ -13,6 +13,8 @@ from providers.bmc_host import writes as bmc_host
 from providers.bmc_host.model import BmcHostOuts, BmcHostSpec
 from providers.bootstrap_vm import writes as bootstrap_vm
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
+from providers.cluster_power import writes as cluster_power
+from providers.cluster_power.model import ClusterPowerOuts, ClusterPowerSpec
 from providers.cluster_upgrade import writes as cluster_upgrade
 from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
 from providers.host_provisioning import writes as host_provisioning
@@ -67,6 +69,7 @@ def _writes(preview: Preview) -> Iterator[tuple[str, Write]]:
 def tables(preview: Preview) -> Iterator[tuple[type[Spec], type[Outs], Planned]]:
     """Yield inputs, outputs and table of each resource that writes to machines."""
     yield BmcHostSpec, BmcHostOuts, bmc_host.planned
+    yield ClusterPowerSpec, ClusterPowerOuts, cluster_power.planned
     yield BootstrapVmSpec, BootstrapVmOuts, bootstrap_vm.planned
     yield VipHandoffSpec, VipHandoffOuts, vip_handoff.planned
     yield ServerObjectsSpec, ServerObjectsOuts, server_objects.planned

@@ -11,6 +11,7 @@ from cluster.options import Release
 from cluster.plan import ClusterPlan, Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
+from providers.cluster_power.model import ClusterPowerSpec
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.destroy_guard.model import DestroyGuardSpec
 from providers.host_provisioning.model import HostProvisioningSpec
@@ -43,6 +44,7 @@ def specs_of(plan: ClusterPlan) -> list[Spec]:
         ProvisionerPreflightSpec.of(plan, STACK, rendered.paths),
         *(RenderedAssetSpec.of(file) for files in rendered.folders.values() for file in files),
         MachinesSpec.of(plan),
+        ClusterPowerSpec.of(plan, STACK),
         *(BmcHostSpec.of(plan, host) for host in (*plan.servers, *plan.spares)),
         NetworkPreflightSpec.of(plan),
         BootstrapVmSpec.of(plan, rendered.bootstrap, VM_BASE, f"okd-baremetal/{STACK}", STACK),

@@ -18,8 +18,8 @@ from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path, read_kubecon
 from payload.reading import read_payload
 from providers.consent import missing_consent
 from providers.host_provisioning.etcd_guard import EtcdQuorum
-from providers.host_provisioning.joining.certificates import REQUESTS
-from providers.host_provisioning.joining.nodes import Nodes, Requests
+from providers.joining.certificates import REQUESTS
+from providers.joining.nodes import Nodes, Requests
 from wires.api.api import Api
 from wires.api.kubernetes import KubeApi
 from wires.api.resources import ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader
@@ -45,13 +45,20 @@ class Cluster:
         return self.plan.options.phase is Phase.PRODUCTION
 
     @property
+    def is_asleep(self) -> bool:
+        """Whether all servers are to be off."""
+        return self.plan.options.is_asleep
+
+    @property
     def unfinished(self) -> Level:
         """How bad it is that a machine does not do its part: in phase bootstrap, it may still become one."""
         return Level.WRONG if self.is_in_production else Level.WARNING
 
     @property
     def running(self) -> tuple[Server, ...]:
-        """The servers that the phase installs."""
+        """The servers that the phase installs, and that are to run; none of a cluster that sleeps."""
+        if self.is_asleep:
+            return ()
         return self.plan.servers if self.is_in_production else self.plan.holders_of_etcd
 
     @property
@@ -198,6 +205,14 @@ def request_rows(cluster: Cluster, api: KubernetesReader) -> Rows:
         yield Row("request", "pending", Level.WARNING, says)
     else:
         yield Row("request", "pending", Level.GOOD, "none")
+
+
+def sleeps(_: Cluster) -> Iterator[Question]:
+    """Say that the cluster sleeps; no machine is asked."""
+    row = Row(
+        "power", "cluster", Level.GOOD, "asleep, since the option `power` is off: nothing but the BMCs is asked"
+    )
+    yield Question("power", "cluster", partial(iter, (row,)))
 
 
 def consents(cluster: Cluster) -> Iterator[Question]:

@@ -10,7 +10,7 @@ from cli.shared.command_line import EXIT_ERROR, EXIT_OK, install_config
 from cli.shared.stack_options import stack_options
 from cli.status.answers import Level, Question, ask_all
 from cli.status.certificates import certificates
-from cli.status.cluster import Cluster, apis, consents, etcds, nodes, requests, vips
+from cli.status.cluster import Cluster, apis, consents, etcds, nodes, requests, sleeps, vips
 from cli.status.printed import json_of, lines_of, openmetrics_of
 from cli.status.servers import bmcs
 from cluster.plan import ClusterPlan, check_inputs
@@ -29,6 +29,9 @@ READERS: tuple[Callable[[Cluster], Iterator[Question]], ...] = (
     consents,
 )
 
+ASLEEP: tuple[Callable[[Cluster], Iterator[Question]], ...] = (sleeps, bmcs, consents)
+"""Of a cluster that sleeps, only the BMCs answer."""
+
 
 def _add_arguments(parser: argparse.ArgumentParser) -> None:
     add_stack(parser)
@@ -45,7 +48,8 @@ def status(options: argparse.Namespace) -> int:
     a row is wrong; 2 for wrong inputs or a wrong command, as elsewhere.
     """
     cluster = Cluster(options.stack, plan_of(options.stack), datetime.now(UTC))
-    rows = ask_all([question for reader in READERS for question in reader(cluster)], DEADLINE_S)
+    readers = ASLEEP if cluster.is_asleep else READERS
+    rows = ask_all([question for reader in readers for question in reader(cluster)], DEADLINE_S)
     if options.json:
         print(json_of(cluster, rows))
     elif options.openmetrics:

@@ -49,6 +49,8 @@ def _row(cluster: Cluster, host: PlannedHost, bmc: ProbedBmc) -> Row:
     ]
     if wants_on and power is not Power.ON:
         seen[0] = cluster.unfinished, f"power {power.value}, wanted On"
+    if cluster.is_asleep and host.role and power is not Power.OFF:
+        seen[0] = Level.WARNING, f"power {power.value}, wanted Off"
     consent = cluster.plan.options.consent.get(host.name, "")
     if consent and consent_fault(host.name, consent, machine):
         seen.append((Level.WRONG, f"the BMC is that of {named(machine)}, the consent names {consent}"))

@@ -12,7 +12,7 @@ from base.shapes import below
 from cluster.install_config import InstallConfig, Reading
 from cluster.install_config.platform import BARE, DISABLED, UNMANAGED, Bmc
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
-from cluster.options import Images, MachineOptions, MediaOption, Options
+from cluster.options import Images, MachineOptions, MediaOption, Options, Phase
 from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.fencing import refused_fencing, refused_reinstalls
 from cluster.plan.host_names import refused_names
@@ -82,6 +82,7 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     yield from _machines_named_twice(options)
     yield from _reinstalls(intent, options)
     yield from refused_reinstalls(intent, options)
+    yield from _sleepless(intent, options)
     yield from _base_of_the_bootstrap(options)
     yield from _unreachable_by_plugin(intent, options)
     yield from no_base_iso(intent, options.media)
@@ -318,6 +319,15 @@ def _reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
         if not options.consent.get(host.name, "").strip():
             fix = f"name the machine in consent.{host.name} as well"
             yield Fault(f"reinstall.{host.name}", "no consent to wipe its disk", fix)
+
+
+def _sleepless(intent: Intent, options: Options) -> Iterator[Fault]:
+    """Yield why the cluster cannot sleep, if it is to."""
+    if options.is_asleep and options.phase is Phase.BOOTSTRAP:
+        yield Fault("power", "off in phase bootstrap, in which the cluster is installed", "write on, or remove it")
+    if options.is_asleep and intent.is_fenced:
+        what = "off, and its two servers fence each other: a fence agent switches on what it finds off"
+        yield Fault("power", what, "write on, or remove it")
 
 
 def _base_of_the_bootstrap(options: Options) -> Iterator[Fault]:

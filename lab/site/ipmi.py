@@ -50,6 +50,10 @@ class EmulatedServer:
             ask("PATCH", self.machine.uuid, body={"Boot": boot})
         ask("POST", self.machine.uuid, RESET, {"ResetType": _RESETS[want]})
 
+    def request_shutdown(self) -> None:
+        """Have its operating system shut down."""
+        ask("POST", self.machine.uuid, RESET, {"ResetType": "GracefulShutdown"})
+
     def boot_by(self, override: Callable[[], BootOverride]) -> None:
         """Let each power-on ask for the boot override."""
         self._override = override

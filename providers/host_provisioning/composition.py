@@ -24,10 +24,10 @@ from providers.host_provisioning.installation.boot_procedures import BootProcedu
 from providers.host_provisioning.installation.durations import latest_s
 from providers.host_provisioning.installation.engine import HEARTBEAT_S, Adapters, Installation, Missing, Target
 from providers.host_provisioning.installation.evidence import Evidence
-from providers.host_provisioning.joining.nodes import Joining
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan
 from providers.host_provisioning.removal import Removal
+from providers.joining.nodes import Joining
 from providers.mark_file import MarkFile
 from providers.pulumi import plugin
 from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem

@@ -14,7 +14,7 @@ from base.clock import Clock, Wait
 from base.progress import Report, with_time_left
 from base.shown import few
 from base.spec import Model
-from providers.host_provisioning.joining.nodes import Node
+from providers.joining.nodes import Node
 from wires.api.resources import (
     NODE_LIST,
     POD,

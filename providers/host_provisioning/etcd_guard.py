@@ -10,13 +10,9 @@ from dataclasses import dataclass
 
 from base.errors import ProvisioningError
 from base.spec import Model
+from providers.etcd_health import member_problem
 from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader, Metadata, Reporting
 
-DEGRADED = "EtcdMembersDegraded"
-"""The operator's condition that a member does not answer; `EtcdMembersAvailable` says only that a majority does.
-
-Source: pkg/operator/etcdmemberscontroller of openshift/cluster-etcd-operator, 0c63ddc.
-"""
 RUNNING = "EtcdRunningInCluster"
 """The operator's condition that etcd runs on the nodes. Its jobs then have two nodes fence each other.
 
@@ -139,10 +135,4 @@ class EtcdQuorum:
         Raises:
             OSError: The API cannot be asked.
         """
-        etcd = self.api.get(self.vip, ETCD, Reporting)
-        degraded = etcd.status.condition(DEGRADED) if etcd else None
-        if degraded is None:
-            return f"etcd's condition {DEGRADED} is missing"
-        if degraded.status == "False":
-            return None
-        return f"a member of etcd does not answer: {degraded.message or degraded.status}"
+        return member_problem(self.api, self.vip)

@@ -12,6 +12,7 @@ from cluster.options import Phase
 from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
+from providers.joining.certificates import Approval
 from wires.bmc.access import BmcAccess
 from wires.bmc.identity import UNIDENTIFIED, MachineId
 
@@ -193,16 +194,6 @@ class InstallationRecord(Model):
     """Digest of the boot ISO; empty if the host was found installed and adopted."""
     at: str
     """Time of the record, in UTC."""
-
-
-class Approval(Model):
-    """An approved certificate request of a host."""
-
-    request: str
-    """Its name in the cluster."""
-    signer: str
-    at: str
-    """Time of the approval, in UTC."""
 
 
 class HostProvisioningOuts(Outs):

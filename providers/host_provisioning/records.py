@@ -7,11 +7,11 @@ from typing import Self
 from base.errors import Fault, OkdBaremetalError, ProvisioningError
 from cluster.values.role import Role
 from providers.host_provisioning.model import (
-    Approval,
     HostProvisioningOuts,
     HostProvisioningSpec,
     InstallationRecord,
 )
+from providers.joining.certificates import Approval
 from wires.bmc.client import spellings
 from wires.bmc.identity import UNIDENTIFIED, is_one_machine, is_shared, named
 from wires.etcd.writes import folder_of

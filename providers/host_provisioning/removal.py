@@ -13,7 +13,7 @@ from base.clock import Clock, Wait
 from base.errors import BmcError, BmcIdentityError, BusyError, ProvisioningError, word
 from base.progress import Progress, Report, Say, with_time_left
 from providers.host_provisioning.drain import Drain
-from providers.host_provisioning.joining.nodes import Node
+from providers.joining.nodes import Node
 from wires.api.resources import NODE_LIST
 from wires.bmc.client import BmcClient, Power
 from wires.bmc.identity import named

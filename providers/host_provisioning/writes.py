@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterator
 from base.writes import Write
 from boot_media.disk import wipe, wipe_stale
 from cluster.values.boot_method import SECURE_BOOT, BootMethod
-from providers.host_provisioning.joining.certificates import APPROVAL
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, HostSpec
 from providers.host_provisioning.records import InstallationPlan, leaving_hosts
+from providers.joining.certificates import APPROVAL
 from wires.api.resources import EVICTION, NODE_LIST, POD
 from wires.api.writes import to_api
 from wires.bmc import writes

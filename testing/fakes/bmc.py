@@ -39,6 +39,10 @@ class FakeBmc:
     change_s: float = 3.0
     install_s: float = 60.0
     boot_s: float = 20.0
+    shutdown_s: float = 40.0
+    """Seconds that its operating system takes to shut down."""
+    hears_shutdown: Callable[[], bool] = lambda: True
+    """Returns whether its operating system heeds a request to shut down."""
     post_s: float = 0.0
     """Seconds from On until the firmware boots."""
     reads_at_boot: bool = False
@@ -157,6 +161,12 @@ class FakeBmc:
         change = self._switch_on if want is Power.ON else self._switch_off
         self._events.append((self.clock.now() + self.change_s, change))
         self._written(want.value)
+
+    def request_shutdown(self) -> None:
+        self._request("request_shutdown")
+        if self.state is Power.ON and self.hears_shutdown():
+            self._events.append((self.clock.now() + self.shutdown_s, self._switch_off))
+        self._written("shut down")
 
     def boot_by(self, override: Callable[[], BootOverride]) -> None:
         """Have the firmware ask for the boot override right before each boot, as another BMC before it keeps that."""

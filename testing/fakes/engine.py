@@ -29,7 +29,7 @@ from cluster.plan import ClusterPlan, Role
 from cluster.plan.model import Server
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
-from providers.host_provisioning.etcd_guard import DEGRADED
+from providers.etcd_health import DEGRADED
 from providers.host_provisioning.installation.engine import Installation, Target
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.provider import HostProvisioningProvider

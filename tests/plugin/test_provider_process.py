@@ -33,6 +33,7 @@ PROVIDERS = [
     "providers.okd_installed.provider.OkdInstalledProvider",
     "providers.cluster_upgrade.provider.ClusterUpgradeProvider",
     "providers.server_objects.provider.ServerObjectsProvider",
+    "providers.cluster_power.provider.ClusterPowerProvider",
     "providers.network_preflight.provider.NetworkPreflightProvider",
 ]
 RPC_S = 30

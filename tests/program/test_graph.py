@@ -18,7 +18,7 @@ MASTERS, WORKERS = set(plans.HOSTS[:3]), set(plans.HOSTS[3:])
 CONTROL_PLANE = {"okd-okd-master-0", "okd-okd-master-1", "okd-okd-master-2"}
 COMPUTE = {"okd-okd-worker-0", "okd-okd-worker-1"}
 VM, HANDOFF, INGRESS, GUARD = "okd-bootstrap", "okd-api", "okd-ingress", "okd-destroy-guard"
-PREFLIGHT, MACHINES, NETWORK = "okd-preflight", "okd-machines", "okd-network"
+PREFLIGHT, MACHINES, NETWORK, POWER = "okd-preflight", "okd-machines", "okd-network", "okd-power"
 INSTALL_MASTERS, INSTALL_WORKERS = "okd-control-plane", "okd-compute"
 PASSWORD = "rehearsal-only"
 
@@ -86,7 +86,7 @@ def test_every_rendered_file_is_declared_once_with_its_golden_content(
 def test_phase_production_drops_the_bootstrap_and_adds_compute(bootstrap: Graph, production: Graph) -> None:
     gone = bootstrap.resources.keys() - production.resources.keys()
     assert gone == {VM} | {name for name in assets(bootstrap) if name.startswith("okd-bootstrap-")}
-    assert production.resources.keys() - bootstrap.resources.keys() == {INSTALL_WORKERS, INGRESS, GUARD}
+    assert production.resources.keys() - bootstrap.resources.keys() == {POWER, INSTALL_WORKERS, INGRESS, GUARD}
 
 
 def test_only_the_phase_differs_between_the_phases(bootstrap: Graph, production: Graph) -> None:
@@ -113,8 +113,9 @@ def test_edges_of_phase_bootstrap(bootstrap: Graph) -> None:
 
 
 def test_edges_of_phase_production(production: Graph) -> None:
+    assert production.after(production.one("ClusterPower")) == {MACHINES}
     for host in production.of("BmcHost"):
-        assert production.after(host) == {MACHINES}
+        assert production.after(host) == {POWER}
     control_plane, compute = production.resources[INSTALL_MASTERS], production.resources[INSTALL_WORKERS]
     assert production.after(control_plane) == CONTROL_PLANE
     assert production.after(production.one("VipHandoff")) == {INSTALL_MASTERS, NETWORK}
@@ -248,7 +249,7 @@ def test_no_input_holds_a_path_of_this_machine(graphs: dict[str, Graph], phase: 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])
 def test_the_urn_input_is_the_resources_own_urn(graphs: dict[str, Graph], phase: str) -> None:
     knowing = [each for each in graphs[phase].resources.values() if each.kind != "RenderedAsset"]
-    assert len(knowing) == {"bootstrap": 11, "production": 13}[phase]
+    assert len(knowing) == {"bootstrap": 11, "production": 14}[phase]
     for each in knowing:
         assert each.inputs["urn"] == each.urn
     hosts = {each.inputs["host"]: each.urn for each in graphs[phase].of("BmcHost")}
@@ -366,8 +367,9 @@ def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> No
     spares = {f"{plan.name}-{spare.name}" for spare in plan.spares}
     with_okd = {each.name for kind in ("OkdInstalled", "ServerObjects") for each in graph.of(kind)}
     assert f"{plan.name}-okd" in with_okd
+    power = f"{plan.name}-power"  # which an `up` that goes back to phase bootstrap deletes
     compute = {f"{plan.name}-{server.name}" for server in plan.compute}
-    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | compute | with_okd
+    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | compute | with_okd | {power}
     unprotected = {each.inputs["host"] for each in graph.of("BmcHost") if not each.inputs["protected"]}
     assert unprotected == {host.name for host in (*plan.spares, *plan.compute)}
 
@@ -381,6 +383,14 @@ def test_an_upgrade_comes_after_all_else_and_in_production_alone(bootstrap: Grap
     assert {name: upgrade.inputs[name] for name in release} == release
     assert (upgrade.inputs["deadline_s"], upgrade.inputs["urn"]) == (14400, upgrade.urn)
     assert run(upgrade=release).of("ClusterUpgrade") == []
+
+
+def test_what_needs_a_running_cluster_keeps_its_inputs_in_its_sleep(production: Graph) -> None:
+    asleep = run(production, phase="production", power="off")
+    kept = {each.kind for each in asleep.resources.values() if each.ignores}
+    assert kept == {"NetworkPreflight", "HostProvisioning", "VipHandoff", "VipHeld"}
+    assert [each.name for each in production.resources.values() if each.ignores] == []
+    assert asleep.one("ClusterPower").inputs["power"] == "off"
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:

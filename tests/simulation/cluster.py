@@ -7,6 +7,7 @@ from functools import cache
 from typing import Any
 
 from testing.certificate_requests import client_request, node, serving_request
+from testing.fakes.sleeping_cluster import merge
 from tests.simulation.servers import Server, System
 from tests.simulation.vm import Libvirt
 
@@ -52,6 +53,12 @@ class Node:
     serves_config: bool = False
     has_serving_certificate: bool = False
     flaps_until: float = 0.0
+    renewed: float = 0.0
+    """When its kubelet has renewed its lease."""
+    certified: int = 0
+    """How often the certificates of all kubelets had expired when it got its own."""
+    marks: dict[str, Any] = field(default_factory=lambda: {"metadata": {"annotations": {}}, "spec": {}})
+    """What others have written to its object."""
 
 
 @dataclass
@@ -85,6 +92,8 @@ class Cluster:
     requests: dict[str, dict[str, Any]] = field(default_factory=dict)
     bootstrap_ready: bool = False
     config_down_until: float = 0.0
+    expired: int = 0
+    """How often the certificates of all kubelets have expired, in a long sleep."""
     _serial: int = 0
 
     def __post_init__(self) -> None:
@@ -174,6 +183,7 @@ class Cluster:
         assert etcd
         if each.joined_s or (each.up_s > self.pace.join_s and self._joins(each, system, etcd)):
             each.joined_s += 1
+            each.renewed = self.now()
         if each.in_control_plane and system.has_joined:
             self._serves(each, system, etcd)
 
@@ -195,26 +205,25 @@ class Cluster:
 
     def _joins(self, each: Node, system: System, etcd: Etcd) -> bool:
         """Kubelet has its certificates approved: the client's, then that by which it serves."""
-        if system.has_joined and self.objects.get(each.host) is system:
+        is_node = self.objects.get(each.host) is system
+        if system.has_joined and is_node and each.certified == self.expired:
             each.has_serving_certificate = True
             return True
         if not self.api_serves(etcd):
             return False
-        if self.objects.get(each.host) is not system:
-            if system.taken_out:
-                return False
-            if not self._approved("client", each, system, etcd):
+        if each.certified != self.expired or not is_node:
+            if (system.taken_out and not is_node) or not self._approved("client", each, system, etcd):
                 return False
             self.objects[each.host] = system
             system.has_joined, system.is_nobodys = True, False
             self.told(f"{each.host} has joined the cluster")
         if not self._approved("serving", each, system, etcd):
             return False
-        each.has_serving_certificate = True
+        each.has_serving_certificate, each.certified = True, self.expired
         return True
 
     def _approved(self, kind: str, each: Node, system: System, etcd: Etcd) -> bool:
-        key = f"{kind}/{each.host}/{id(system)}"
+        key = f"{kind}/{each.host}/{id(system)}/{self.expired}"
         if key not in self.requests:
             self._serial += 1
             metadata = {"name": f"csr-{self._serial}", "uid": f"uid-{self._serial}", "resourceVersion": "7"}
@@ -291,12 +300,16 @@ class SimKube:
         answers: dict[str, Callable[[], dict[str, Any] | None]] = {
             "certificatesigningrequests": lambda: {"items": [*self.cluster.requests.values()]},
             "nodes": lambda: {"items": [self._node(each) for each in objects]},
+            "leases": lambda: {"items": [self._lease(each) for each in objects]},
             "bootstrap": lambda: {"data": {"status": "complete"}} if self._etcd.is_complete else None,
             "etcd-endpoints": self._members,
             "cluster": self._operator,
         }
         answer = answers[name]() if name in answers else self._node(name) if name in objects else None
         return answer and model.model_validate(answer)
+
+    def _lease(self, host: str) -> dict[str, Any]:
+        return {"metadata": {"name": host}, "spec": {"renewTime": f"{self.cluster.nodes[host].renewed:.0f}"}}
 
     @property
     def _etcd(self) -> Etcd:
@@ -321,6 +334,9 @@ class SimKube:
     def patch(self, address: str, path: str, change: dict[str, Any]) -> None:
         self._reach(address)
         name = path.split("/")[-2]
+        if name == "nodes":
+            merge(self.cluster.nodes[path.rpartition("/")[2]].marks, change)
+            return
         for request in self.cluster.requests.values():
             if request["metadata"]["name"] == name:
                 request["status"] = change["status"]
@@ -328,8 +344,10 @@ class SimKube:
         raise ConnectionError("status 404")
 
     def _node(self, host: str) -> dict[str, Any]:
-        is_ready = self.cluster.nodes[host].joined_s > 0
-        return node(host, ready=str(is_ready), uuid=self.cluster.objects[host].machine.uuid)
+        each = self.cluster.nodes[host]
+        told = node(host, ready=str(each.joined_s > 0), uuid=self.cluster.objects[host].machine.uuid)
+        merge(told, each.marks)
+        return told
 
 
 @dataclass

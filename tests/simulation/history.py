@@ -82,6 +82,23 @@ class Act:
 
 
 @dataclass(frozen=True)
+class Sleep:
+    """A cluster is put to sleep, and woken again.
+
+    Args:
+        kill_off: Number of the write before which the run that puts it to sleep is killed. None: it is not.
+        kill_on: The same of the run that wakes it.
+        turns_back: Whether the operator, after the kill, has the cluster run on, by a refresh.
+        expires: Whether it sleeps so long that the certificates of all kubelets expire.
+    """
+
+    kill_off: int | None
+    kill_on: int | None
+    turns_back: bool
+    expires: bool
+
+
+@dataclass(frozen=True)
 class History:
     """One history."""
 
@@ -92,6 +109,8 @@ class History:
     acts: tuple[Act, ...] = field(default=())
     goal: str = "production"
     ends_destroyed: bool = False
+    sleep: "Sleep | None" = None
+    """How the cluster sleeps once it is in production; None: it does not."""
 
 
 def drawn(seed: str) -> History:
@@ -116,7 +135,15 @@ def drawn(seed: str) -> History:
         if rng.random() < 0.15:
             what = rng.choice(("press", "press", "reboot", "vm_crash", "vm_vanish", "replace"))
             acts.append(Act("happen", happenings=(Happening(what, 0, rng.randrange(HOSTS)),)))
-    return replace(history, acts=tuple(acts))
+    # With a generator of its own: all else of a seed stays as it was.
+    return replace(history, acts=tuple(acts), sleep=_sleep(random.Random(f"sleep {seed}")))  # noqa: S311
+
+
+def _sleep(rng: random.Random) -> Sleep | None:
+    if rng.random() < 0.6:
+        return None
+    off, on = (rng.choice((None, rng.randint(1, 14))) for _ in range(2))
+    return Sleep(off, on, turns_back=rng.random() < 0.3, expires=rng.random() < 0.6)
 
 
 def _traits(rng: random.Random) -> tuple[tuple[str, Any], ...]:

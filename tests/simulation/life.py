@@ -9,7 +9,7 @@ from base.spec import Spec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.machines.model import MachinesSpec
 from tests.simulation.clock import Killed
-from tests.simulation.history import Act, Happening, History
+from tests.simulation.history import Act, Happening, History, Sleep
 from tests.simulation.operator import Operator
 from tests.simulation.program import API, program
 from tests.simulation.promises import Breach
@@ -26,6 +26,7 @@ SETTLES_S = 400.0
 MOST_S = {
     "machines": 330,
     "host": 8 * SECONDS["bmc_s"],
+    "power": 12 * SECONDS["bmc_s"] + 4 * SECONDS["shutdown_s"] + 3 * SECONDS["host_s"] * 2,
     "network": 60,
     "bootstrap": 300,
     "api": 900 + 900 + 900 + 5 * 30 + 300,
@@ -72,6 +73,8 @@ class Life:
                 self.world.clock.pass_time(SETTLES_S)
                 self._judge_end()
                 self._judge_idle()
+                if self.history.sleep and self.goal == "production":
+                    self._judge_sleep(self.history.sleep)
                 if self.history.ends_destroyed:
                     self._judge_destroy()
         return self.world.watch.breaches
@@ -143,7 +146,8 @@ class Life:
         for kept in self.stack.kept.values():
             before |= kept.spec.reinstall if isinstance(kept.spec, HostProvisioningSpec) else {}
         again = {host for host, who in self.wanted.reinstall if before.get(host) != who}
-        return Asked(consents, frozenset(again), frozenset(self._recorded()), act.what == "destroy")
+        sleeps = act.what == "up" and self.wanted.power == "off"
+        return Asked(consents, frozenset(again), frozenset(self._recorded()), act.what == "destroy", sleeps)
 
     def _operate(self, act: Act) -> Report:
         if act.what == "refresh":
@@ -364,6 +368,53 @@ class Life:
             errors = "; ".join(map(str, report.errors.values())) if report else ""
             done = ", ".join(report.changes) if report else ""
             self.world.breach("idle", f"{self.world.writes} writes, {done}; {errors}"[:400])
+
+    def _judge_sleep(self, sleep: Sleep) -> None:
+        """Put the cluster to sleep, and wake it: the next run goes on where one was killed."""
+        world = self.world
+        world.serves, disks = False, {name: (it.disk, it.system) for name, it in world.servers.items()}
+        self.wanted = replace(self.wanted, power="off")
+        report = self._run(Act("up", self.goal, kill_at_write=sleep.kill_off))
+        if report is None and sleep.turns_back:
+            world.clock.pass_time(SETTLES_S)
+            self.wanted = replace(self.wanted, power="on")
+            self._run(Act("refresh"))
+        else:
+            if not self._repeated(report):
+                return
+            self._judge_asleep(sleep)
+            report = self._run(Act("up", self.goal, kill_at_write=sleep.kill_on))
+        if not self._repeated(report):
+            return
+        world.clock.pass_time(SETTLES_S)
+        self._judge_end()
+        self._judge_idle()
+        marks = {
+            it.host: it.marks["spec"] or it.marks["metadata"]["annotations"] for it in world.cluster.nodes.values()
+        }
+        changed = [name for name, it in world.servers.items() if (it.disk, it.system) != disks[name]]
+        if changed or any(marks.values()):
+            world.breach("wake", f"other disks {changed}, marks {marks}")
+
+    def _judge_asleep(self, sleep: Sleep) -> None:
+        world = self.world
+        if on := [name for name, server in world.servers.items() if server.state is not Power.OFF]:
+            world.breach("end", f"the cluster sleeps, and {on[0]} is on")
+        self._judge_idle()
+        world.clock.pass_time(300)
+        world.cluster.expired += sleep.expires
+        self.wanted = replace(self.wanted, power="on")
+
+    def _repeated(self, report: Report | None) -> bool:
+        """Run `up` until it succeeds, as often as a person would."""
+        for _ in range(RUNS):
+            if report and report.is_ok:
+                return True
+            self.world.clock.pass_time(60)
+            report = self._run(Act("up", self.goal))
+        errors = "; ".join(map(str, report.errors.values())) if report else "killed"
+        self.world.breach("converges", f"power {self.wanted.power}: {errors[:600]}")
+        return False
 
     def _judge_destroy(self) -> None:
         self.wanted = replace(self.wanted, destroyable=True)

@@ -9,6 +9,8 @@ from providers.bmc_host.model import BmcHostOuts, BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from providers.bootstrap_vm.provider import BootstrapVmProvider
+from providers.cluster_power.model import ClusterPowerSpec
+from providers.cluster_power.provider import ClusterPowerProvider
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.machines.model import MachinesSpec
@@ -24,7 +26,7 @@ from tests.simulation.site import Site, Wanted, plan_of, rendered
 from tests.simulation.stack import AnyProvider, Declared
 from wires.bmc.identity import MachineId
 
-MACHINES, NETWORK, VM, API, INGRESS = "machines", "network", "bootstrap", "api", "ingress"
+MACHINES, POWER, NETWORK, VM, API, INGRESS = "machines", "power", "network", "bootstrap", "api", "ingress"
 
 LEFT_OUT = {
     "RenderedAsset": "writes one file of the provisioner; the files of a machine reach it by the other resources",
@@ -42,11 +44,14 @@ def program(site: Site, wanted: Wanted) -> tuple[Declared, ...]:
     """Return the resources of a run."""
     plan = plan_of(site.policy, wanted)
     is_production, protect = wanted.phase == "production", plan.options.protects_cluster
+    before = POWER if is_production else MACHINES
     hosts = tuple(f"host/{server.name}" for server in plan.hosts)
+    power = _declared(POWER, ClusterPowerProvider(), ClusterPowerSpec.of(plan, plans.STACK), MACHINES)
     first = (
         _declared(MACHINES, MachinesProvider(), MachinesSpec.of(plan), protect=protect),
+        *((power,) if is_production else ()),
         *(
-            _declared(name, BmcHostProvider(), spec, MACHINES, protect=spec.protected)
+            _declared(name, BmcHostProvider(), spec, before, protect=spec.protected)
             for name, spec in zip(hosts, (BmcHostSpec.of(plan, host) for host in plan.hosts), strict=True)
         ),
         _declared(NETWORK, NetworkPreflightProvider(), NetworkPreflightSpec.of(plan), *hosts, protect=protect),

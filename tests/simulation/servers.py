@@ -62,6 +62,7 @@ class Server(FakeBmc):
     told: Callable[[str], None] = lambda _: None
     wiped: Callable[["Server"], None] = lambda _: None
     forced_off: Callable[["Server"], None] = lambda _: None
+    shut_down: Callable[["Server"], None] = lambda _: None
     serves: Callable[[str], bool] = lambda _: True
     """Returns whether the media server still serves an image."""
     posted: Callable[[str, str], None] = lambda _host, _text: None
@@ -134,6 +135,11 @@ class Server(FakeBmc):
             self.forced_off(self)
         super().request_power(want)
 
+    def request_shutdown(self) -> None:
+        if self.state is Power.ON:
+            self.shut_down(self)
+        super().request_shutdown()
+
     def _boot(self) -> None:
         super()._boot()
         live = self.booted_from
@@ -190,4 +196,4 @@ class Server(FakeBmc):
         return None
 
 
-WRITES = ("insert", "eject", "set_override", "set_boot_mode", "set_secure_boot", "request_power")
+WRITES = ("insert", "eject", "set_override", "set_boot_mode", "set_secure_boot", "request_power", "request_shutdown")

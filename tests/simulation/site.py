@@ -18,7 +18,7 @@ from wires.bmc.client import Identity
 
 HOSTS = 4
 """Of the rehearsal's: three masters and a worker."""
-SECONDS = {"bmc_s": 300, "bootstrap_s": 900, "host_s": 1500, "ingress_s": 900}
+SECONDS = {"bmc_s": 300, "bootstrap_s": 900, "host_s": 1500, "ingress_s": 900, "shutdown_s": 300}
 HANDOFF = {"stable_s": 30, "soak_s": 30, "deadline_s": 900, "shutdown_s": 60}
 
 
@@ -37,6 +37,7 @@ class Wanted:
     memory_mib: int = 320
     host_s: int = SECONDS["host_s"]
     destroyable: bool = False
+    power: str = "on"
 
 
 @dataclass(frozen=True, eq=False)
@@ -105,6 +106,7 @@ def plan_of(policy: Policy, wanted: Wanted) -> ClusterPlan:
         deadlines={**SECONDS, "host_s": wanted.host_s},
         handoff=HANDOFF,
         destroyable=wanted.destroyable,
+        power=wanted.power,
         vrrp={"policy": policy},
     )
     options["node_addresses"] = {name: options["node_addresses"][name] for name in names}

@@ -38,6 +38,8 @@ class Kept:
     outs: Outs
     after: tuple[str, ...]
     protect: bool
+    has_drifted: bool = False
+    """Whether a refresh has found what the program names no input for."""
 
 
 @dataclass
@@ -124,7 +126,7 @@ class Stack:
         new = declared.spec(self.outs())
         if faults := [*provider._faults(kept.spec if kept else None, new)]:
             raise ConfigError(*faults)
-        if kept and kept.spec == new:
+        if kept and kept.spec == new and not kept.has_drifted:
             kept.after, kept.protect = declared.after, declared.protect
             return
         self.pending = declared.name
@@ -147,7 +149,8 @@ class Stack:
         kept.outs = outs
         if kept.provider.outputs_are_inputs:
             drifted = {key: value for key, value in outs.props().items() if value != type(outs)().props()[key]}
-            kept.spec = kept.spec.changed(**drifted)
+            known = {key: value for key, value in drifted.items() if key in type(kept.spec).model_fields}
+            kept.spec, kept.has_drifted = kept.spec.changed(**known), drifted.keys() != known.keys()
 
     def _delete(self, doomed: Sequence[str], report: Report, *, go_on: bool = False) -> None:
         report.protected += [name for name in doomed if self.kept[name].protect]

@@ -11,6 +11,7 @@ from unittest import mock
 import base.lock
 import providers.bmc_host.provider as bmc_host
 import providers.bootstrap_vm.provider as bootstrap_vm
+import providers.cluster_power.provider as cluster_power
 import providers.host_provisioning.provider as host_provisioning
 import providers.machines.provider as machines
 import providers.network_preflight.provider as network_preflight
@@ -139,6 +140,10 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (provision, {"read_kubeconfig": lambda _: True, "KubeApi": _Kube(world), "install_all": _install_all}),
         (provision, {"IsoMedia": lambda _, recipe, __: _media(world, recipe), "needed": lambda *_: True}),
         (Recipe, {"payload": b""}),
+        (cluster_power, {"client_of": lambda access, *_, **__: _server(world, access), "by_host": _by_host}),
+        (cluster_power, {"KubeApi": _Kube(world), "read_kubeconfig": lambda _: True, "needed": lambda *_: True}),
+        (cluster_power, {"macs_at": world.macs_at, "handshake_problem": world.handshake_problem}),
+        (cluster_power, {"shown_certificate": lambda *_: None}),
     )
     for target, names in replaced:
         for name, value in names.items():

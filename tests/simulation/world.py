@@ -16,6 +16,7 @@ from tests.simulation.segment import Check, Speaker, Vip
 from tests.simulation.servers import Server
 from tests.simulation.site import Site
 from tests.simulation.vm import Libvirt
+from wires.bmc.client import Power
 
 QUIET_S, CROWD_S = 20.0, 8.0
 """Seconds for which nobody, or several, may hold the API VIP while machines could: VRRP's timers and a slow check."""
@@ -35,6 +36,7 @@ class Asked:
     recorded: frozenset[str] = frozenset()
     """The hosts whose installation is recorded."""
     is_destroy: bool = False
+    sleeps: bool = False
 
 
 class World:
@@ -79,6 +81,7 @@ class World:
             told=self.tell,
             wiped=self._wiped,
             forced_off=self._forced_off,
+            shut_down=self._shut_down,
             posted=self._posted,
             read_by_bmc=self._read,
         )
@@ -218,6 +221,13 @@ class World:
         if not self._may_lose(server):
             self.breach("off", f"{server.name} has joined")
         self._watch_quorum(server)
+
+    def _shut_down(self, server: Server) -> None:
+        if not self.asked.sleeps:
+            self.breach("sleep", f"{server.name}, and nobody has asked for it")
+        others = [each for each in self.servers.values() if each.name not in self.site.masters]
+        if server.name in self.site.masters and (on := [each.name for each in others if each.state is Power.ON]):
+            self.breach("sleep", f"{server.name}, while {on[0]} is on")
 
     def _watch_quorum(self, server: Server) -> None:
         for etcd in self.cluster.etcds:

@@ -16,7 +16,7 @@ from urllib3 import HTTPHeaderDict
 
 from base.clock import SYSTEM_CLOCK
 from payload.kubeconfig import read_kubeconfig
-from providers.host_provisioning.joining.nodes import Joining
+from providers.joining.nodes import Joining
 from testing.certificate_requests import (
     ACCOUNTS,
     NODES,

@@ -226,6 +226,10 @@ class BmcClient(Protocol):
         """Request On, or Off without a shutdown of the operating system."""
         ...
 
+    def request_shutdown(self) -> None:
+        """Request that the operating system shut down and switch the server off; one that hangs does not."""
+        ...
+
     def check_task(self) -> str:
         """Raise if the task that the last request for a change has started has failed.
 

@@ -41,6 +41,7 @@ SPARSER = 0.05
 """The wait as a share of the time since the step began: the longer a step takes, the fewer the reads."""
 BACK_OFF_S = 2.0, 30.0
 """Wait after the first transient error, doubled with each further one in a row; and the longest such wait."""
+SHUTDOWN_AGAIN_S = 120.0
 EJECT_AGAIN_S = 5.0  # sushy returns alike for a refused and an accepted eject
 LATE_FIX = "see in the BMC's own page and log what it does; run the same command again, which asks again"
 UNSURE_S = 60.0  # after a lost answer, the change may still take effect; longer than any accepted change took so far
@@ -240,6 +241,20 @@ class Steps:
         """Switch the power to `want`."""
         bmc, request = self.bmc, partial(self.bmc.request_power, want)
         yield from self.ensure(f"power {want.value}", lambda: bmc.power() is want, request, within_s=within_s)
+
+    def shutdown(self, *, within_s: float) -> Waits:
+        """Have the operating system shut down, until the server is off. Its power is never cut.
+
+        A system that still starts may miss the request, so one without effect is sent again.
+        """
+        bmc = self.bmc
+        yield from self.ensure(
+            "power Off by a shutdown of its system",
+            lambda: bmc.power() is Power.OFF,
+            bmc.request_shutdown,
+            within_s=within_s,
+            again_s=SHUTDOWN_AGAIN_S,
+        )
 
     def no_media(self) -> Waits:
         """Empty the virtual CD drives."""

@@ -7,6 +7,7 @@ from wires.bmc.client import DISABLED, OFF, ON, Power
 EJECT = "eject"
 ENABLE_MEDIA = "switch virtual media on"
 NO_OVERRIDE = "boot override off"
+SHUT_DOWN = "shut down"
 TRUST = "certificate of the boot ISO's server"
 
 

@@ -54,6 +54,8 @@ FRU_CHUNK = 16
 FRU_READS = 64
 """Reads of the inventory: three areas of 256 bytes, more than any known one has, take 54."""
 CODES = {Power.OFF: 0, Power.ON: 1}
+SOFT_SHUTDOWN = 5
+"""Chassis Control: the power button of ACPI, by an over-temperature that is none (IPMI 2.0, section 28.3)."""
 PASSING = {0xC0: True, 0xC3: False, 0xCE: False, 0xD1: True, 0xD2: True, 0xD5: True, 0xFF: False}
 """Completion codes that may pass: whether the BMC has certainly not acted."""
 UNPRIVILEGED = 0xD4
@@ -202,6 +204,11 @@ class IpmiBmc:
             self._flags = b""
         action = writes.power(want)
         self._ask(f"switch {action}", CONTROL, bytes((CODES[want],)), actions=(action,))
+
+    def request_shutdown(self) -> None:
+        """Request that the operating system shut down."""
+        self._flags = b""
+        self._ask(writes.SHUT_DOWN, CONTROL, bytes((SOFT_SHUTDOWN,)), actions=(writes.SHUT_DOWN,))
 
     def check_task(self) -> str:
         """Return no state: IPMI has no tasks."""

@@ -46,6 +46,8 @@ RESET = {
     Power.OFF: (sushy.ResetType.FORCE_OFF,),
 }
 """Reset types for each power state, best first. No restart: it cannot be verified, and some servers do it badly."""
+SHUTDOWN = (sushy.ResetType.GRACEFUL_SHUTDOWN, sushy.ResetType.PUSH_POWER_BUTTON)
+"""Reset types that leave it to the operating system, best first: an older iLO has only the button."""
 TARGETS = {BootMethod.VIRTUAL_CD: SPELLINGS[CD], BootMethod.IPXE: (PXE,), BootMethod.UEFI_HTTP: (HTTP,)}
 """Boot targets by which a host gets to its boot ISO, best first."""
 MODE = "BootSourceOverrideMode"
@@ -266,6 +268,12 @@ class SushyBmc:
         with self._converted_errors(f"switch {action}"), self._writing(action):
             system = self._known()
             system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
+
+    def request_shutdown(self) -> None:
+        """Request that the operating system shut down."""
+        with self._converted_errors(writes.SHUT_DOWN), self._writing(writes.SHUT_DOWN):
+            system = self._known()
+            system.reset_system(self._first(SHUTDOWN, system.get_allowed_reset_system_values(), "reset"))
 
     def check_task(self) -> str:
         """See `BmcClient`. Sends nothing if the last write has started no task."""

@@ -47,6 +47,10 @@ class Server(Protocol):
         """Switch it."""
         ...
 
+    def request_shutdown(self) -> None:
+        """Have its operating system shut down."""
+        ...
+
     def boot_by(self, override: Callable[[], BootOverride]) -> None:
         """Have its firmware ask for the boot override, right before each boot."""
         ...
@@ -165,7 +169,10 @@ class FakeIpmiBmc(Generic[S]):
             return self.traits.off_when_off, b""
         if wanted:
             self._void_at = None
-        self.server.request_power(Power.ON if wanted else Power.OFF)
+        if wanted == 5:
+            self.server.request_shutdown()
+        else:
+            self.server.request_power(Power.ON if wanted else Power.OFF)
         if self.lost_answers:
             self.lost_answers -= 1
             return None

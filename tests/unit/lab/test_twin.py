@@ -74,6 +74,7 @@ OF_THE_SITE: dict[str, Any] = {
     "provisioner": {"manage": True},
     "reinstall": {"worker-1": "00000000-0000-4000-8000-000000000025"},
     "import_production": True,
+    "power": "off",
     "wait": "install",
 }
 """Options that would keep the program from the machines of a lab, or weaken what a twin proves."""

@@ -22,6 +22,7 @@ MACHINES: dict[str, list[tuple[Address, ...]]] = {
 }
 SPECS: dict[str, dict[str, str]] = {
     "NetworkPreflightSpec": dict.fromkeys(MACHINES, "all"),
+    "ClusterPowerSpec": {"API VIP": "all", "Ingress VIP": "all", "control plane": "all", "compute": "all"},
     "MachinesSpec": {"control plane": "first", "compute": "first"},
     "HostProvisioningSpec": {"API VIP": "first", "control plane": "all", "compute": "all"},
     "VipHandoffSpec": {"API VIP": "all", "bootstrap": "first", "control plane": "first"},

@@ -59,6 +59,10 @@ class RecordedBmc:
         self.record(writes.power(want))
         self.bmc.request_power(want)
 
+    def request_shutdown(self) -> None:
+        self.record(writes.SHUT_DOWN)
+        self.bmc.request_shutdown()
+
 
 class RecordingStack(Stack):
     """A stack that records which resource writes what."""

@@ -11,6 +11,7 @@ from base.spec import Spec
 from cluster.options import Release
 from cluster.plan import ClusterPlan, Role
 from providers.bootstrap_vm.model import BootstrapVmSpec
+from providers.cluster_power.model import ClusterPowerSpec
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.network_preflight.model import NetworkPreflightSpec
@@ -323,6 +324,27 @@ def test_probes_come_in_one_sentence_and_the_end_last() -> None:
         "Checks the provisioner, the network and who holds the Ingress VIP.",
         "Waits until OKD reports that its installation is complete.",
     ]
+
+
+POWER = ClusterPowerSpec.of(plans.plan(phase="production"), plans.STACK)
+ASLEEP = POWER.changed(power="off", snapshots="/srv/etcd")
+
+
+def test_a_cluster_that_goes_to_sleep_or_wakes_names_each_server_in_order() -> None:
+    masters, workers = "okd-master-0, okd-master-1 and okd-master-2", "okd-worker-0 and okd-worker-1"
+    assert sentences(step("update", "okd-power", POWER, ASLEEP)) == [
+        "Saves etcd below `/srv/etcd` before a server goes off; without a snapshot, none does.",
+        f"!Puts the cluster to sleep: cordons all nodes, and shuts down {workers}, then {masters}.",
+    ]
+    wakes = f"Wakes the cluster: switches on {masters}, then {workers}; {{}}uncordons what it has cordoned."
+    assert sentences(step("update", "okd-power", ASLEEP, POWER)) == [
+        wakes.format("approves what their kubelets request, and ")
+    ]
+    by_hand = POWER.changed(approve_certificates=False)
+    assert sentences(step("update", "okd-power", ASLEEP, by_hand)) == [wakes.format("")]
+    assert sentences(step("create", "okd-power", None, POWER)) == ["No machine is changed."]
+    moved = ASLEEP.changed(passwords=dict.fromkeys(POWER.hosts, "new"))
+    assert sentences(step("update", "okd-power", ASLEEP, moved)) == ["No machine is changed."]
 
 
 def test_objects_of_servers_are_made_and_those_of_one_that_leaves_go() -> None:

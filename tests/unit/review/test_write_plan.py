@@ -5,6 +5,7 @@ import json
 
 from cluster.options import Release
 from providers.bmc_host.model import AsFound, BmcHostOuts
+from providers.cluster_power.model import ClusterPowerSpec
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.server_objects.model import ServerObjectsSpec
 from review.preview import read_preview
@@ -80,6 +81,21 @@ def test_an_upgrade_may_only_save_etcd_and_set_what_was_approved() -> None:
     (writes,) = planned(step("update", "okd-upgrade", spec, spec.changed(snapshots="", version="4.21.4"))).values()
     assert writes == [f"API api.okd.lab.test: change clusterversions/version to 4.21.4 {release.image}"]
     assert planned(step("delete", "okd-upgrade", spec, None)) == {}
+
+
+def test_a_sleep_shuts_down_and_a_waking_switches_on() -> None:
+    awake = ClusterPowerSpec.of(plans.plan(phase="production"), plans.STACK)
+    asleep = awake.changed(power="off", snapshots="/srv/etcd")
+    (off,) = planned(step("update", "okd-power", awake, asleep)).values()
+    assert {line.partition(": ")[2] for line in off if line.startswith("BMC ")} == {"shut down"}
+    assert len([line for line in off if "change nodes/" in line]) == len(awake.hosts)
+    assert [line for line in off if line.startswith("folder ")] != []
+    (on,) = planned(step("update", "okd-power", asleep, awake)).values()
+    assert {line.partition(": ")[2] for line in on if line.startswith("BMC ")} == {"power On"}
+    assert [line for line in on if "certificatesigningrequests" in line] != []
+    assert planned(step("create", "okd-power", None, awake)) == {}
+    assert planned(step("delete", "okd-power", awake, None)) == {}
+    assert planned(step("update", "okd-power", asleep, asleep.changed(shutdown_s=1.0))) == {}
 
 
 def test_objects_of_servers_may_be_made_and_changed_and_stay_at_the_end() -> None:

@@ -9,9 +9,10 @@ import pytest
 
 from base.errors import BmcTimeoutError, ProvisioningError
 from providers.host_provisioning import records
-from providers.host_provisioning.model import Approval, HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
+from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.records import InstallationPlan, InstalledHost
+from providers.joining.certificates import Approval
 from testing.refusals import refusals
 from tests.unit.providers.host_provisioning.specs import AT, BOARD, ROLE, host, of_hosts, outs, record, spec
 

@@ -34,6 +34,7 @@ WRITES: dict[str, Call] = {
     "set_boot_mode": lambda bmc: bmc.set_boot_mode(LEGACY),
     "set_secure_boot": lambda bmc: bmc.set_secure_boot(enabled=True),
     "request_power": lambda bmc: bmc.request_power(Power.ON),
+    "request_shutdown": lambda bmc: bmc.request_shutdown(),
 }
 
 

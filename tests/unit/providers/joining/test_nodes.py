@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from providers.host_provisioning.joining.nodes import MOST_WARNINGS, Joining
+from providers.joining.nodes import MOST_WARNINGS, Joining
 from testing.certificate_requests import (
     BOOTSTRAPPER,
     NODES,

@@ -12,7 +12,7 @@ from cryptography.x509.oid import NameOID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from providers.host_provisioning.joining.certificates import Request, UnreadableError, content_of, refusal
+from providers.joining.certificates import Request, UnreadableError, content_of, refusal
 from testing.certificate_requests import (
     ACCOUNTS,
     BOOTSTRAPPER,

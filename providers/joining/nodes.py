@@ -4,6 +4,7 @@ On platform none nobody else approves them: the bootstrap approves every request
 The API is polled only while a server is awaited, and has everything that the next run needs to know.
 """
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
@@ -15,7 +16,7 @@ from base.clock import Clock
 from base.progress import Say
 from base.shown import short
 from base.spec import Model
-from providers.host_provisioning.joining.certificates import (
+from providers.joining.certificates import (
     APPROVAL,
     APPROVED_HERE,
     BOOTSTRAPPER,
@@ -23,18 +24,27 @@ from providers.host_provisioning.joining.certificates import (
     NODE,
     REQUESTS,
     SERVING,
+    Approval,
     Content,
     Request,
     UnreadableError,
     content_of,
     refusal,
 )
-from providers.host_provisioning.model import Approval
 from wires.api.resources import NODE_LIST, ChangedError, KubernetesWriter, Metadata, Status
 from wires.bmc.client import Identity
 from wires.bmc.identity import is_shared
 
 MOST_WARNINGS, LONGEST_WARNING = 20, 1000
+GRANT_AGAIN_S = 60.0
+"""Seconds after which a server that wakes may have a request of the same kind approved once more.
+
+A kubelet that was started again has lost the key of its last request. One that has its certificate is ready soon.
+"""
+CORDONED = "okd-baremetal/cordoned"
+"""The annotation of a node that this program has cordoned, before its cluster went to sleep."""
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+"""A kubelet that has its client certificate renews the lease of its node's name every 10 s."""
 POLL_S = 2.0
 """Seconds for which all servers share one poll of the API."""
 
@@ -54,6 +64,10 @@ class _NodeStatus(Status):
     node_info: _NodeInfo = Field(_NodeInfo(), alias="nodeInfo")
 
 
+class _NodeMetadata(Metadata):
+    annotations: dict[str, str] = {}
+
+
 class _NodeSpec(Model):
     unschedulable: bool = False
 
@@ -61,7 +75,7 @@ class _NodeSpec(Model):
 class Node(Model):
     """A node, by what it reports."""
 
-    metadata: Metadata
+    metadata: _NodeMetadata
     spec: _NodeSpec = _NodeSpec()
     status: _NodeStatus = _NodeStatus()
 
@@ -78,6 +92,19 @@ class Nodes(Model):
     """All nodes."""
 
     items: tuple[Node, ...] = ()
+
+
+class _LeaseSpec(Model):
+    renewed: str = Field("", alias="renewTime")
+
+
+class _Lease(Model):
+    metadata: Metadata
+    spec: _LeaseSpec = _LeaseSpec()
+
+
+class _Leases(Model):
+    items: tuple[_Lease, ...] = ()
 
 
 @dataclass
@@ -98,8 +125,16 @@ class Joining:
     warn: Say
     now: Callable[[], str]
     """Returns the time, in UTC."""
+    woken: Mapping[str, Identity] = field(default_factory=dict)
+    """The machines of the hosts that slept: until its node reports again, each may need a new client certificate."""
     approved: dict[str, list[Approval]] = field(default_factory=dict)
     """Our approvals so far, by host."""
+    _leases: dict[str, str] = field(default_factory=dict)
+    """When each node's lease was renewed, as first read: until it is renewed again, what a node says is of old."""
+    _alive: set[str] = field(default_factory=set)
+    """The woken hosts whose kubelets have renewed their leases."""
+    _granted: dict[tuple[str, str], float] = field(default_factory=dict)
+    """When a request of a woken host was approved last, by host and signer."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _awaited: set[str] = field(default_factory=set)
     _refused: dict[str, str] = field(default_factory=dict)
@@ -120,6 +155,13 @@ class Joining:
         """Return whether a host's node is this machine, by its system UUID; False if the API does not answer."""
         with self._lock:
             self._poll_if_due()
+        return self._is_machine(host, machine)
+
+    def node(self, host: str) -> Node | None:
+        """Return a host's node as last read. None: it has none, or the API has not answered yet."""
+        return self._nodes.get(host)
+
+    def _is_machine(self, host: str, machine: Identity) -> bool:
         node = self._nodes.get(host)
         uuid = node.status.node_info.system_uuid if node else ""
         return not is_shared(uuid) and machine.answers_to(uuid)
@@ -135,7 +177,7 @@ class Joining:
         if self._unreachable:
             return self._unreachable
         node = self._nodes.get(host)
-        problem = f"node {host} {node.problem}" if node and node.problem else None
+        problem = f"node {host} {self._problem_of(host, node)}" if node and self._problem_of(host, node) else None
         if node is None:
             problem = f"there is no node {host} yet"
         elif not problem and (unserved := self.kubelet(address)):
@@ -150,14 +192,20 @@ class Joining:
         try:
             requests = self.api.get(self.vip, REQUESTS, Requests) or Requests()
             nodes = self.api.get(self.vip, NODE_LIST, Nodes) or Nodes()
+            leases = (self.api.get(self.vip, LEASES, _Leases) if self.woken else None) or _Leases()
         except OSError as error:
             self._unreachable = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
             return
         self._unreachable = None
         self._nodes = {node.metadata.name: node for node in nodes.items}
+        for lease in leases.items:
+            host = lease.metadata.name
+            if self._leases.setdefault(host, lease.spec.renewed) != lease.spec.renewed:
+                self._alive.add(host)
         listed = {request.metadata.name for request in requests.items}
         self._refused = {name: why for name, why in self._refused.items() if name in listed}
-        for request in requests.items:
+        # The newest first: of a kubelet that was started again, it is the one whose key is still known.
+        for request in sorted(requests.items, key=lambda it: it.metadata.created, reverse=True):
             if request.spec.signer in (CLIENT, SERVING):
                 self._handle(request)
 
@@ -188,11 +236,26 @@ class Joining:
         if host not in self._awaited:
             self._refuse(request, f"for node {host}, which is not awaited" if host else "for no node")
             return
-        why = refusal(request, content, host, self.hosts[host], joined=host in self._nodes)
-        if why:
+        signer = request.spec.signer
+        joined = host in self._nodes and not (signer == CLIENT and self._returns(host))
+        if why := refusal(request, content, host, self.hosts[host], joined=joined):
             self._refuse(request, why, host)
-        else:
+        elif (
+            host not in self.woken or self.clock.now() - self._granted.get((host, signer), -math.inf) > GRANT_AGAIN_S
+        ):
             self._approve(request, host)
+
+    def _returns(self, host: str) -> bool:
+        """Return whether a node is that of a machine that slept, and has not reported as ready since."""
+        machine = self.woken.get(host)
+        is_it = machine is not None and self._is_machine(host, machine)
+        return is_it and self._problem_of(host, self._nodes[host]) is not None
+
+    def _problem_of(self, host: str, node: Node) -> str | None:
+        """Return why a node is not ready. What a node of a host that slept says may be of the time before."""
+        if host in self.woken and host not in self._alive:
+            return "has not reported since it slept"
+        return node.problem
 
     def _approve(self, request: Request, host: str) -> None:
         """Approve exactly the request that was checked: the API refuses the change if it is another one by now."""
@@ -201,7 +264,7 @@ class Joining:
             "type": "Approved",
             "status": "True",
             "reason": APPROVED_HERE,
-            "message": f"{host} is being installed",
+            "message": f"{host} {'wakes' if host in self.woken else 'is being installed'}",
         }
         try:
             self.api.patch(self.vip, APPROVAL.format(name), {"metadata": read, "status": {"conditions": [approval]}})
@@ -210,6 +273,7 @@ class Joining:
         except OSError as error:
             self._refuse(request, f"the API refuses its approval: {error}", host)
             return
+        self._granted[host, request.spec.signer] = self.clock.now()
         self._record(host, Approval(request=name, signer=request.spec.signer, at=self.now()))
         self.log(f"{host}: approved {name} ({request.spec.signer})")
 

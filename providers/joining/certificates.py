@@ -38,6 +38,16 @@ APPROVED_HERE = "ApprovedByOkdBaremetal"
 """Reason of this program's approvals, by which the next `up` finds those of one that was interrupted."""
 
 
+class Approval(Model):
+    """An approved certificate request of a host."""
+
+    request: str
+    """Its name in the cluster."""
+    signer: str
+    at: str
+    """Time of the approval, in UTC."""
+
+
 class Condition(Model):
     """A condition of a request."""
 
@@ -50,6 +60,7 @@ class _Metadata(Model):
     name: str
     uid: str = ""
     version: str = Field("", alias="resourceVersion")
+    created: str = Field("", alias="creationTimestamp")
 
 
 class _RequestSpec(Model):
