@@ -353,8 +353,8 @@ class Deadlines(Option):
     host_s: float = Field(3600, gt=0)
     ingress_s: float = Field(1800, gt=0)
     install_s: float = Field(3600, gt=0)
-    upgrade_s: float = Field(14400, gt=0)
     shutdown_s: float = Field(900, gt=0)
+    upgrade_s: float = Field(14400, gt=0)
 
 
 class MachineOptions(Model):

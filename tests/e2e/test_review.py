@@ -284,6 +284,11 @@ CHANGES = {
                 *digests(*WORKERS, "okd-worker-2"),
             },
             INGRESS: {'nodes["okd-worker-2"]'},
+            "update ClusterPower okd-power": {
+                'hosts["okd-worker-2"]',
+                'vips["192.168.111.4"]["okd-worker-2"]',
+                "passwords",
+            },
             MACHINES: {'hosts["okd-worker-2"]', "passwords"},
         },
         each(

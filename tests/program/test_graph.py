@@ -374,6 +374,14 @@ def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> No
     assert unprotected == {host.name for host in (*plan.spares, *plan.compute)}
 
 
+def test_what_needs_a_running_cluster_keeps_its_inputs_in_its_sleep(production: Graph) -> None:
+    asleep = run(production, phase="production", power="off")
+    kept = {each.kind for each in asleep.resources.values() if each.ignores}
+    assert kept == {"NetworkPreflight", "HostProvisioning", "VipHandoff", "VipHeld"}
+    assert [each.name for each in production.resources.values() if each.ignores] == []
+    assert asleep.one("ClusterPower").inputs["power"] == "off"
+
+
 def test_an_upgrade_comes_after_all_else_and_in_production_alone(bootstrap: Graph) -> None:
     release = {"version": "4.21.3", "image": f"quay.io/okd/scos-release@sha256:{'5e' * 32}"}
     graph = run(bootstrap, phase="production", wait="install", upgrade=release)
@@ -383,14 +391,6 @@ def test_an_upgrade_comes_after_all_else_and_in_production_alone(bootstrap: Grap
     assert {name: upgrade.inputs[name] for name in release} == release
     assert (upgrade.inputs["deadline_s"], upgrade.inputs["urn"]) == (14400, upgrade.urn)
     assert run(upgrade=release).of("ClusterUpgrade") == []
-
-
-def test_what_needs_a_running_cluster_keeps_its_inputs_in_its_sleep(production: Graph) -> None:
-    asleep = run(production, phase="production", power="off")
-    kept = {each.kind for each in asleep.resources.values() if each.ignores}
-    assert kept == {"NetworkPreflight", "HostProvisioning", "VipHandoff", "VipHeld"}
-    assert [each.name for each in production.resources.values() if each.ignores] == []
-    assert asleep.one("ClusterPower").inputs["power"] == "off"
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:

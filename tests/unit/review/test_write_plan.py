@@ -70,19 +70,6 @@ def test_what_pulumi_libvirt_makes_is_in_the_plan() -> None:
     }
 
 
-def test_an_upgrade_may_only_save_etcd_and_set_what_was_approved() -> None:
-    release = Release(version="4.21.3", image=f"quay.io/okd/scos-release@sha256:{'5e' * 32}")
-    spec = ClusterUpgradeSpec.of(clusters.plan("rehearsal", snapshots="/srv/etcd"), plans.STACK, release)
-    (writes,) = planned(step("create", "okd-upgrade", None, spec)).values()
-    assert writes == [
-        f"API api.okd.lab.test: change clusterversions/version to 4.21.3 {release.image}",
-        f"folder /srv/etcd/{plans.STACK}: save etcd",
-    ]
-    (writes,) = planned(step("update", "okd-upgrade", spec, spec.changed(snapshots="", version="4.21.4"))).values()
-    assert writes == [f"API api.okd.lab.test: change clusterversions/version to 4.21.4 {release.image}"]
-    assert planned(step("delete", "okd-upgrade", spec, None)) == {}
-
-
 def test_a_sleep_shuts_down_and_a_waking_switches_on() -> None:
     awake = ClusterPowerSpec.of(plans.plan(phase="production"), plans.STACK)
     asleep = awake.changed(power="off", snapshots="/srv/etcd")
@@ -96,6 +83,19 @@ def test_a_sleep_shuts_down_and_a_waking_switches_on() -> None:
     assert planned(step("create", "okd-power", None, awake)) == {}
     assert planned(step("delete", "okd-power", awake, None)) == {}
     assert planned(step("update", "okd-power", asleep, asleep.changed(shutdown_s=1.0))) == {}
+
+
+def test_an_upgrade_may_only_save_etcd_and_set_what_was_approved() -> None:
+    release = Release(version="4.21.3", image=f"quay.io/okd/scos-release@sha256:{'5e' * 32}")
+    spec = ClusterUpgradeSpec.of(clusters.plan("rehearsal", snapshots="/srv/etcd"), plans.STACK, release)
+    (writes,) = planned(step("create", "okd-upgrade", None, spec)).values()
+    assert writes == [
+        f"API api.okd.lab.test: change clusterversions/version to 4.21.3 {release.image}",
+        f"folder /srv/etcd/{plans.STACK}: save etcd",
+    ]
+    (writes,) = planned(step("update", "okd-upgrade", spec, spec.changed(snapshots="", version="4.21.4"))).values()
+    assert writes == [f"API api.okd.lab.test: change clusterversions/version to 4.21.4 {release.image}"]
+    assert planned(step("delete", "okd-upgrade", spec, None)) == {}
 
 
 def test_objects_of_servers_may_be_made_and_changed_and_stay_at_the_end() -> None:
