@@ -6,6 +6,7 @@ PROMISES = {
     "consent": "A disk is wiped only if it is that of the machine which the newest consent of its host names.",
     "wipe": "A server that has joined the cluster is never wiped, unless its reinstallation was asked for.",
     "off": "A server that has joined the cluster is never switched off, unless its reinstallation was asked for.",
+    "drain": "A server that leaves the cluster is not switched off while its node is ready and runs a pod.",
     "one-wipe": "A server is not wiped once more after its installation has ended and been marked, unless asked.",
     "holder": "As long as a machine can hold it, the API VIP is never left by all, nor taken by several, for long.",
     "release": "The API VIP is released only while every node of the control plane is ready.",
