@@ -1,5 +1,6 @@
 """What runs on the machines once they are up: etcd, the API, nodes, certificate requests, OKD's own bootstrap."""
 
+import math
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -8,8 +9,10 @@ from typing import Any
 
 from testing.certificate_requests import client_request, node, serving_request
 from testing.fakes.sleeping_cluster import merge
+from testing.fakes.workloads import ENDS_S, Pod
 from tests.simulation.servers import Server, System
 from tests.simulation.vm import Libvirt
+from wires.api.resources import PODS_OF, HeldError
 
 BOOTSTRAP = "bootstrap"
 
@@ -37,6 +40,11 @@ class Etcd:
     """Seconds for which the whole control plane has been ready."""
 
 
+def unmarked() -> dict[str, Any]:
+    """Return what others have written to the object of a new node."""
+    return {"metadata": {"annotations": {}}, "spec": {}}
+
+
 @dataclass(eq=False)
 class Node:
     """The operating system of one server."""
@@ -57,8 +65,13 @@ class Node:
     """When its kubelet has renewed its lease."""
     certified: int = 0
     """How often the certificates of all kubelets had expired when it got its own."""
-    marks: dict[str, Any] = field(default_factory=lambda: {"metadata": {"annotations": {}}, "spec": {}})
+    marks: dict[str, Any] = field(default_factory=unmarked)
     """What others have written to its object."""
+
+    @property
+    def is_cordoned(self) -> bool:
+        """Whether it takes no new pod."""
+        return bool(self.marks["spec"].get("unschedulable"))
 
 
 @dataclass
@@ -90,6 +103,10 @@ class Cluster:
     objects: dict[str, System] = field(default_factory=dict)
     """The nodes that the API has, with the system of each."""
     requests: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pods: dict[str, float] = field(default_factory=dict)
+    """By node with a pod: when that ends, if it is evicted; inf: it was not."""
+    held_until: float = 0.0
+    """Until then, a budget needs each pod."""
     bootstrap_ready: bool = False
     config_down_until: float = 0.0
     expired: int = 0
@@ -103,6 +120,9 @@ class Cluster:
         """The VM gets a new disk: another cluster, with an etcd and nodes of its own."""
         self.etcds.append(Etcd(len(self.etcds)))
         self.objects.clear()
+        self.pods.clear()
+        for each in self.nodes.values():
+            each.marks = unmarked()
         self.requests.clear()
         return len(self.etcds) - 1
 
@@ -186,6 +206,15 @@ class Cluster:
             each.renewed = self.now()
         if each.in_control_plane and system.has_joined:
             self._serves(each, system, etcd)
+        elif each.joined_s:
+            self._runs_pods(each.host)
+
+    def _runs_pods(self, host: str) -> None:
+        """A node that is ready gets a pod, as long as it is not cordoned; its kubelet ends one that is evicted."""
+        if self.now() >= self.pods.get(host, math.inf):
+            del self.pods[host]
+        if host in self.objects and not self.nodes[host].is_cordoned:
+            self.pods.setdefault(host, math.inf)
 
     def _fetches_config(self, each: Node, system: System) -> bool:
         """The first boot fetches its config through the VIP, and tries until it gets it."""
@@ -284,7 +313,7 @@ class Cluster:
 
 @dataclass
 class SimKube:
-    """`KubernetesWriter` of one cluster."""
+    """`KubernetesDrainer` of one cluster."""
 
     cluster: Cluster
     problem: Callable[[str], str | None]
@@ -297,6 +326,8 @@ class SimKube:
     def get(self, address: str, path: str, model: Any) -> Any:
         self._reach(address)
         objects, name = self.cluster.objects, path.rpartition("/")[2]
+        if path.startswith(PODS_OF.format("")):
+            return model.model_validate({"items": self._pods(path.removeprefix(PODS_OF.format("")))})
         answers: dict[str, Callable[[], dict[str, Any] | None]] = {
             "certificatesigningrequests": lambda: {"items": [*self.cluster.requests.values()]},
             "nodes": lambda: {"items": [self._node(each) for each in objects]},
@@ -327,9 +358,31 @@ class SimKube:
         return {"status": {"conditions": [{"type": it, "status": str(value)} for it, value in conditions.items()]}}
 
     def delete(self, address: str, path: str) -> None:
-        """Delete a node: only those are ever deleted here."""
+        """Delete a node: only those are ever deleted here. Its pods go with it."""
         self._reach(address)
-        self.cluster.objects.pop(path.rpartition("/")[2], None)
+        name = path.rpartition("/")[2]
+        if gone := self.cluster.objects.pop(name, None):
+            gone.is_nobodys = not self.cluster.nodes[name].in_control_plane
+        self.cluster.pods.pop(name, None)
+        self.cluster.nodes[name].marks = unmarked()
+
+    def _pods(self, host: str) -> list[dict[str, Any]]:
+        ends = self.cluster.pods.get(host)
+        return (
+            []
+            if ends is None
+            else [Pod(f"web-{host}", host, "web", ends_at=None if ends == math.inf else ends).shown()]
+        )
+
+    def evict(self, address: str, pod: str, uid: str) -> None:
+        """Have a pod end within half a minute, unless its budget needs it."""
+        self._reach(address)
+        host = uid.removeprefix("web-")
+        if self.cluster.now() < self.cluster.held_until:
+            raise HeldError("The disruption budget web needs 1 healthy pods and has 1 currently")
+        if self.cluster.pods.get(host) == math.inf:
+            self.cluster.told(f"the pod of {host} is evicted")
+            self.cluster.pods[host] = self.cluster.now() + ENDS_S
 
     def patch(self, address: str, path: str, change: dict[str, Any]) -> None:
         self._reach(address)

@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any
 
 from base.spec import Spec
+from providers import registered
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.machines.model import MachinesSpec
 from tests.simulation.clock import Killed
@@ -14,7 +15,7 @@ from tests.simulation.operator import Operator
 from tests.simulation.program import API, program
 from tests.simulation.promises import Breach
 from tests.simulation.servers import SITE_IMAGE, Strike
-from tests.simulation.site import SECONDS, Wanted, site, uuid
+from tests.simulation.site import MASTERS, SECONDS, Wanted, site, uuid
 from tests.simulation.stack import Report, Stack
 from tests.simulation.wires import wired
 from tests.simulation.world import Asked, World
@@ -31,7 +32,7 @@ MOST_S = {
     "bootstrap": 300,
     "api": 900 + 900 + 900 + 5 * 30 + 300,
     "control-plane": 3000 + 120,
-    "compute": 3000 + 120,
+    "compute": 3000 + 120 + 3000 + 300,
     "ingress": 960,
 }
 """Seconds within which each resource has to end, by the deadlines that it is given."""
@@ -40,11 +41,11 @@ MOST_S = {
 class Life:
     """One history, as it is lived."""
 
-    def __init__(self, history: History, *, story: bool = False) -> None:
+    def __init__(self, history: History, *, workers: int = Wanted.workers, story: bool = False) -> None:
         self.history = history
-        self.world = World(history.seed, site(history.policy), story=story)
+        self.world = World(history.seed, site(history.policy, workers), story=story)
         self.stack = Stack(self._bounded)
-        self.wanted = Wanted()
+        self.wanted = Wanted(workers=workers)
         self.operator = Operator(self.world)
         self.operation = ""
         self.is_half_destroyed = False
@@ -104,6 +105,8 @@ class Life:
                 self.wanted = replace(self.wanted, consents=_with(self.wanted.consents, host, who))
             case "memory_mib":
                 self.wanted = replace(self.wanted, memory_mib=320 + value)
+            case "workers":
+                self.wanted = replace(self.wanted, workers=value)
             case "host_s":
                 self.wanted = replace(self.wanted, host_s=1000 * value)
 
@@ -132,6 +135,7 @@ class Life:
         world.clock.is_dead, world.clock.kill_at, world.kill_at_write = False, float("inf"), None
         world.locks.clear()
         world.serve(None)
+        registered.register({})  # each run has a process of its own
         if report:
             self._judge_errors(report)
             world.tell(
@@ -147,7 +151,12 @@ class Life:
             before |= kept.spec.reinstall if isinstance(kept.spec, HostProvisioningSpec) else {}
         again = {host for host, who in self.wanted.reinstall if before.get(host) != who}
         sleeps = act.what == "up" and self.wanted.power == "off"
-        return Asked(consents, frozenset(again), frozenset(self._recorded()), act.what == "destroy", sleeps)
+        recorded, is_destroy = frozenset(self._recorded()), act.what == "destroy"
+        return Asked(consents, frozenset(again), recorded, is_destroy, sleeps, self._removed)
+
+    @property
+    def _removed(self) -> frozenset[str]:
+        return frozenset(self.world.site.hosts[MASTERS + self.wanted.workers :])
 
     def _operate(self, act: Act) -> Report:
         if act.what == "refresh":
@@ -222,6 +231,7 @@ class Life:
             "stranger": lambda: setattr(world, "stranger_until", until),
             "deaf": lambda: setattr(world.api, "deaf_until", until),
             "api_flap": lambda: setattr(node, "flaps_until", until),
+            "budget_holds": lambda: setattr(world.cluster, "held_until", until),
             "config_down": lambda: setattr(world.cluster, "config_down_until", until),
             "replace": lambda: self._replace(host),
             "majority_dies": self._majority_dies,
@@ -258,6 +268,7 @@ class Life:
         world.tell("from now on nothing fails")
         world.libvirt.down_until = world.libvirt.channel_down_until = now
         world.blind_until = world.stranger_until = world.api.deaf_until = world.cluster.config_down_until = now
+        world.cluster.held_until = now
         for node in world.cluster.nodes.values():
             node.flaps_until = now
         for server in world.servers.values():
@@ -343,7 +354,9 @@ class Life:
         world, wrong = self.world, list[str]()
         etcd, holders = world.cluster.etcd, world.api.holders
         is_production = self.goal == "production"
-        for host in world.site.hosts if is_production else world.site.masters:
+        wrong += [f"{host} is on" for host in self._removed if world.servers[host].state is not Power.OFF]
+        wrong += [f"node {host} is left" for host in self._removed & world.cluster.objects.keys()]
+        for host in sorted({*world.site.hosts} - self._removed) if is_production else world.site.masters:
             server, system = world.servers[host], world.servers[host].runs()
             if system is None or etcd is None or system.generation != etcd.number:
                 wrong.append(f"{host} does not run this cluster")
@@ -390,7 +403,7 @@ class Life:
         self._judge_end()
         self._judge_idle()
         marks = {
-            it.host: it.marks["spec"] or it.marks["metadata"]["annotations"] for it in world.cluster.nodes.values()
+            it.host: it.is_cordoned or it.marks["metadata"]["annotations"] for it in world.cluster.nodes.values()
         }
         changed = [name for name, it in world.servers.items() if (it.disk, it.system) != disks[name]]
         if changed or any(marks.values()):

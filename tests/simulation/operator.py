@@ -43,6 +43,7 @@ class Operator:
             rf"reinstall\.({HOST}) names": lambda it: self._no_reinstall(wanted, [it[1]]),
             rf"not wiped: ({HOST}) is a member of etcd \(": lambda it: self._take_out(wanted, it[1]),
             rf"node ({HOST}) has joined already; delete that node": lambda it: self._delete_node(wanted, it[1]),
+            rf"`oc delete node ({HOST})`": lambda it: self._delete_node_of_one_gone(wanted, it[1]),
             r"revert the change": lambda _: replace(wanted, memory_mib=Wanted.memory_mib),
             r"if the bootstrap VM is off, set phase bootstrap": lambda _: self._go_back(wanted),
             r"have the API answer first": lambda _: self._wait(wanted),
@@ -88,6 +89,10 @@ class Operator:
     def _delete_node(self, wanted: Wanted, host: str) -> Wanted:
         self.world.cluster.objects.pop(host, None)
         return wanted
+
+    def _delete_node_of_one_gone(self, wanted: Wanted, host: str) -> Wanted:
+        is_gone = self.world.servers[host].machine.serial != f"SERIAL-{host}"
+        return self._delete_node(wanted, host) if is_gone else wanted
 
     def _go_back(self, wanted: Wanted) -> Wanted:
         self.goes_back = True

@@ -60,16 +60,16 @@ def program(site: Site, wanted: Wanted) -> tuple[Declared, ...]:
     if not is_production:
         return (
             *first,
-            _declared(VM, BootstrapVmProvider(), _vm(site, plan), NETWORK, *hosts),
+            _declared(VM, BootstrapVmProvider(), _vm(site, plan, wanted), NETWORK, *hosts),
             _declared(API, VipHandoffProvider(), handoff, VM),
-            _installed(site, plan, Role.CONTROL_PLANE, wanted.phase, API, protect=protect),
+            _installed(site, plan, Role.CONTROL_PLANE, wanted, API, protect=protect),
         )
     held = VipHeldSpec.of(plan, plan.ingress.address)
     return (
         *first,
-        _installed(site, plan, Role.CONTROL_PLANE, wanted.phase, protect=protect),
+        _installed(site, plan, Role.CONTROL_PLANE, wanted, protect=protect),
         _declared(API, VipHandoffProvider(), handoff, Role.CONTROL_PLANE.value, NETWORK, protect=protect),
-        _installed(site, plan, Role.COMPUTE, wanted.phase, API, *hosts, protect=protect),
+        _installed(site, plan, Role.COMPUTE, wanted, API, *hosts, protect=protect),
         _declared(INGRESS, VipHeldProvider(), held, Role.COMPUTE.value, protect=protect),
     )
 
@@ -78,14 +78,14 @@ def _declared(name: str, provider: AnyProvider, spec: Spec, *after: str, protect
     return Declared(name, provider, lambda _: spec, after, protect)
 
 
-def _vm(site: Site, plan: ClusterPlan) -> BootstrapVmSpec:
+def _vm(site: Site, plan: ClusterPlan, wanted: Wanted) -> BootstrapVmSpec:
     base = VmBase("default", site.base_volume, "", network="")
-    files = rendered(site.policy, "bootstrap").bootstrap
+    files = rendered(site.policy, "bootstrap", wanted.workers).bootstrap
     return BootstrapVmSpec.of(plan, files, base, f"{plans.PROJECT}/{plans.STACK}", plans.STACK)
 
 
-def _installed(site: Site, plan: ClusterPlan, role: Role, phase: str, *after: str, protect: bool) -> Declared:
-    plain = HostProvisioningSpec.of(plan, role, rendered(site.policy, phase), plans.STACK)
+def _installed(site: Site, plan: ClusterPlan, role: Role, wanted: Wanted, *after: str, protect: bool) -> Declared:
+    plain = HostProvisioningSpec.of(plan, role, rendered(site.policy, wanted.phase, wanted.workers), plans.STACK)
 
     def spec(outs: Mapping[str, Outs]) -> Spec:
         identities = {}

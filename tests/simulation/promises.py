@@ -8,6 +8,7 @@ PROMISES = {
     "off": "A server that has joined the cluster is never switched off, unless its reinstallation was asked for.",
     "sleep": "A server is shut down only if the cluster is to sleep; one with etcd, once all others are off.",
     "wake": "A cluster that slept wakes as the same one, with the nodes schedulable that were.",
+    "drain": "A server that leaves the cluster is not switched off while its node is ready and runs a pod.",
     "one-wipe": "A server is not wiped once more after its installation has ended and been marked, unless asked.",
     "holder": "As long as a machine can hold it, the API VIP is never left by all, nor taken by several, for long.",
     "release": "The API VIP is released only while every node of the control plane is ready.",

@@ -78,11 +78,14 @@ class Speaker:
         """Wait as long as a backup does after an advert."""
         self._patience_s = DEAD_ADVERTS * ADVERT_S + (256 - self.priority) / 256
 
-    def hear(self, best: int | None) -> None:
-        """Go on for a second, after the best advert of the others; None: there was none."""
+    def hear(self, best: int | None, *, is_later: bool) -> None:
+        """Go on for a second, after the best advert of the others; None: there was none.
+
+        Of two that hold it with one priority, that of the higher address goes on (RFC 5798, 6.4.3).
+        """
         if best is None:
             self._delayed_s = 0.0
-        elif best > self.priority or (best == self.priority and not self.holds):
+        elif best > self.priority or (best == self.priority and (is_later or not self.holds)):
             self.holds, self._delayed_s = False, 0.0
             self.wait()
             return
@@ -114,9 +117,14 @@ class Vip:
         for speaker in self.speakers.values():
             speaker.look()
         enabled = [speaker for speaker in self.speakers.values() if speaker.is_enabled]
-        adverts = [(speaker.priority, speaker) for speaker in enabled if speaker.holds and now >= self.deaf_until]
-        for speaker in enabled:
-            speaker.hear(max((priority for priority, other in adverts if other is not speaker), default=None))
+        adverts = [
+            (speaker.priority, place)
+            for place, speaker in enumerate(enabled)
+            if speaker.holds and now >= self.deaf_until
+        ]
+        for place, speaker in enumerate(enabled):
+            best, of = max((advert for advert in adverts if advert[1] != place), default=(None, place))
+            speaker.hear(best, is_later=of > place)
         self.holders = tuple(speaker.machine for speaker in enabled if speaker.holds)
         count = len(self.holders)
         self.silence_s = self.silence_s + 1 if enabled and not count else 0.0

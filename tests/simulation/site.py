@@ -16,8 +16,8 @@ from testing.fakes.hypervisor import BASE
 from testing.install_configs import bare
 from wires.bmc.client import Identity
 
-HOSTS = 4
-"""Of the rehearsal's: three masters and a worker."""
+MASTERS = 3
+"""Of the rehearsal's; of its two workers, a history begins with one, if it is not about their number."""
 SECONDS = {"bmc_s": 300, "bootstrap_s": 900, "host_s": 1500, "ingress_s": 900, "shutdown_s": 300}
 HANDOFF = {"stable_s": 30, "soak_s": 30, "deadline_s": 900, "shutdown_s": 60}
 
@@ -38,6 +38,7 @@ class Wanted:
     host_s: int = SECONDS["host_s"]
     destroyable: bool = False
     power: str = "on"
+    workers: int = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,8 +87,8 @@ class Site:
 
 
 @cache
-def site(policy: Policy) -> Site:
-    plan = plan_of(policy, Wanted())
+def site(policy: Policy, workers: int = Wanted.workers) -> Site:
+    plan = plan_of(policy, Wanted(workers=workers))
     masters = tuple(server.name for server in plan.control_plane)
     compute = tuple(server.name for server in plan.compute)
     hosts = (*masters, *compute)
@@ -98,11 +99,11 @@ def site(policy: Policy) -> Site:
 @cache
 def plan_of(policy: Policy, wanted: Wanted) -> ClusterPlan:
     """Return the plan of the program for these options."""
-    names = plans.HOSTS[:HOSTS]
+    names = plans.HOSTS[: MASTERS + wanted.workers]
     options: dict[str, Any] = plans.options(
         phase=wanted.phase,
-        consent={name: f"SERIAL-{name}" for name in names} | dict(wanted.consents),
-        reinstall=dict(wanted.reinstall),
+        consent={name: dict(wanted.consents).get(name, f"SERIAL-{name}") for name in names},
+        reinstall={name: who for name, who in wanted.reinstall if name in names},
         deadlines={**SECONDS, "host_s": wanted.host_s},
         handoff=HANDOFF,
         destroyable=wanted.destroyable,
@@ -113,17 +114,17 @@ def plan_of(policy: Policy, wanted: Wanted) -> ClusterPlan:
     options["bootstrap"] |= {"memory_mib": wanted.memory_mib, "base_volume": BASE}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "install-config.yaml")
-        path.write_text(plans.written(_install_config()))
+        path.write_text(plans.written(_install_config(wanted.workers)))
         return load_plan(path, options, keyfiles_of)
 
 
-def _install_config() -> dict[str, Any]:
+def _install_config(workers: int) -> dict[str, Any]:
     config = plans.install_config()
-    del bare(config)["hosts"][HOSTS:]
-    config["compute"][0]["replicas"] = 1
+    del bare(config)["hosts"][MASTERS + workers :]
+    config["compute"][0]["replicas"] = workers
     return config
 
 
 @cache
-def rendered(policy: Policy, phase: str) -> Rendered:
-    return render(plan_of(policy, Wanted(phase)))
+def rendered(policy: Policy, phase: str, workers: int) -> Rendered:
+    return render(plan_of(policy, Wanted(phase, workers=workers)))

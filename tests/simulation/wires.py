@@ -20,7 +20,7 @@ import providers.vip_held.provider as vip_held
 from base.clock import SYSTEM_CLOCK, Clock
 from base.errors import OkdBaremetalError
 from boot_media.host_isos import Recipe
-from providers import mark_file, registered
+from providers import mark_file
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning import composition, provision
 from providers.host_provisioning.installation.engine import Installation
@@ -102,7 +102,6 @@ class _Api:
 def wired(world: World) -> Iterator[None]:
     """Have the providers work on a world until the context ends."""
     random.seed(world.rng.random())
-    registered.MACHINES.clear()
     with ExitStack() as stack:
         for patch in _patches(world):
             stack.enter_context(patch)
@@ -138,7 +137,8 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (host_provisioning, {"by_host": _by_host}),
         *((it, {"expiry_warning": lambda *_: None}) for it in (bmc_host, host_provisioning, vip_handoff, vip_held)),
         (provision, {"read_kubeconfig": lambda _: True, "KubeApi": _Kube(world), "install_all": _install_all}),
-        (provision, {"IsoMedia": lambda _, recipe, __: _media(world, recipe), "needed": lambda *_: True}),
+        (provision, {"by_host": _by_host}),
+        (provision, {"IsoMedia": lambda _, recipe, __: _media(world, recipe), "needed": lambda *_, **__: True}),
         (Recipe, {"payload": b""}),
         (cluster_power, {"client_of": lambda access, *_, **__: _server(world, access), "by_host": _by_host}),
         (cluster_power, {"KubeApi": _Kube(world), "read_kubeconfig": lambda _: True, "needed": lambda *_: True}),

@@ -37,6 +37,8 @@ class Asked:
     """The hosts whose installation is recorded."""
     is_destroy: bool = False
     sleeps: bool = False
+    removed: frozenset[str] = frozenset()
+    """The hosts that are to leave the cluster."""
 
 
 class World:
@@ -218,7 +220,9 @@ class World:
     def _forced_off(self, server: Server) -> None:
         if self.asked.is_destroy or server.runs() is None:
             return
-        if not self._may_lose(server):
+        if server.name in self.asked.removed:
+            self._watch_pods(server)
+        elif not self._may_lose(server):
             self.breach("off", f"{server.name} has joined")
         self._watch_quorum(server)
 
@@ -228,6 +232,12 @@ class World:
         others = [each for each in self.servers.values() if each.name not in self.site.masters]
         if server.name in self.site.masters and (on := [each.name for each in others if each.state is Power.ON]):
             self.breach("sleep", f"{server.name}, while {on[0]} is on")
+
+    def _watch_pods(self, server: Server) -> None:
+        """A pod that is lost with its server counts, if that was a ready node and nobody else has harmed it."""
+        is_alive = server.name in self.cluster.objects and self.cluster.nodes[server.name].joined_s > 0
+        if is_alive and server.name in self.cluster.pods and self.clock.now() > self.disturbed_until:
+            self.breach("drain", f"{server.name} runs a pod")
 
     def _watch_quorum(self, server: Server) -> None:
         for etcd in self.cluster.etcds:
