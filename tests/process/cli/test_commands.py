@@ -51,6 +51,7 @@ PROCESSES = {
     "network-boot": ("none",),
     "rehearse": ("none",),
     "status": ("none",),
+    "upgrade": ("none",),
     "review": ("prod", "--preview", "none.json"),
     "log": ("none",),
     "verify": ("none.jsonl", "none.json"),

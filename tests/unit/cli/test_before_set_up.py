@@ -30,6 +30,7 @@ CALLS = {
     "network-boot": ("prod",),
     "rehearse": ("prod",),
     "status": ("--help",),
+    "upgrade": ("prod",),
     "review": ("prod",),
     "log": ("prod",),
     "verify": ("--help",),
