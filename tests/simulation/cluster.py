@@ -52,6 +52,8 @@ class Node:
     serves_config: bool = False
     has_serving_certificate: bool = False
     flaps_until: float = 0.0
+    unready_s: float = 0.0
+    """Seconds for which its API has not been ready."""
 
 
 @dataclass
@@ -144,6 +146,7 @@ class Cluster:
         for each in self.control_plane:
             own = self.etcd_of(each.host)
             each.has_quorum = own is not None and quorum[own.number]
+            each.unready_s = 0.0 if self.is_ready(each) else each.unready_s + 1
         if self.etcd:
             self._complete(self.etcd)
 
