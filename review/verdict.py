@@ -66,6 +66,8 @@ def _machines(preview: Preview) -> Iterator[Sentence]:
     yield from _saved(preview)
     yield from _moved(preview)
     yield from _vm(preview)
+    for text in hosts.drained(preview):
+        yield Sentence(text, is_grave=True)
     for text in hosts.taken_over(preview):
         yield Sentence(text, is_grave=True)
     for text in hosts.taken_out(preview):
@@ -90,8 +92,8 @@ def _objects(preview: Preview) -> Iterator[Sentence]:
         yield Sentence(f"{text}, so that metal3 touches no server.")
         left = (change.old.objects if change.old else {}).keys() - change.spec.objects.keys()
         if names := sorted(name.partition("/")[2] for name in left if name.startswith(MACHINE)):
-            text = f"Deletes BareMetalHost and Machine of {joined(names)}: OKD drains and deletes the node."
-            yield Sentence(text, is_grave=True)
+            text = f"Deletes BareMetalHost and Machine of {joined(names)}"
+            yield Sentence(f"{text}: OKD drains and deletes the node if it is still there.", is_grave=True)
 
 
 def _moves(preview: Preview) -> list[VipHandoffSpec]:

@@ -366,7 +366,10 @@ def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> No
     spares = {f"{plan.name}-{spare.name}" for spare in plan.spares}
     with_okd = {each.name for kind in ("OkdInstalled", "ServerObjects") for each in graph.of(kind)}
     assert f"{plan.name}-okd" in with_okd
-    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | with_okd
+    compute = {f"{plan.name}-{server.name}" for server in plan.compute}
+    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | compute | with_okd
+    unprotected = {each.inputs["host"] for each in graph.of("BmcHost") if not each.inputs["protected"]}
+    assert unprotected == {host.name for host in (*plan.spares, *plan.compute)}
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:

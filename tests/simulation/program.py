@@ -45,8 +45,8 @@ def program(site: Site, wanted: Wanted) -> tuple[Declared, ...]:
     first = (
         _declared(MACHINES, MachinesProvider(), MachinesSpec.of(plan), protect=protect),
         *(
-            _declared(name, BmcHostProvider(), BmcHostSpec.of(plan, host), MACHINES, protect=protect)
-            for name, host in zip(hosts, plan.hosts, strict=True)
+            _declared(name, BmcHostProvider(), spec, MACHINES, protect=spec.protected)
+            for name, spec in zip(hosts, (BmcHostSpec.of(plan, host) for host in plan.hosts), strict=True)
         ),
         _declared(NETWORK, NetworkPreflightProvider(), NetworkPreflightSpec.of(plan), *hosts, protect=protect),
     )

@@ -13,6 +13,11 @@ R = TypeVar("R", bound=BaseModel)
 NODE_LIST = "/api/v1/nodes"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 """The etcd operator's resource, a `Reporting` one."""
+PODS_OF = "/api/v1/pods?fieldSelector=spec.nodeName%3D{}"
+"""The pods of a node, of all namespaces."""
+POD = "/api/v1/namespaces/{}/pods/{}"
+EVICTION = "/eviction"
+"""The part of a pod by which it is evicted."""
 ETCD_MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
 """The `ConfigMap` in which the etcd operator keeps the addresses of etcd's members, by id."""
 
@@ -109,6 +114,30 @@ class KubernetesKeeper(KubernetesWriter, Protocol):
         """Have one resource deleted; one that is missing is a success. It may be there until others let it go.
 
         Raises:
+            RefusedError: See there.
+            OSError: The API is unreachable.
+        """
+        ...
+
+
+class HeldError(ConnectionError):
+    """The pod stays for now: a PodDisruptionBudget needs it, or the API has too many requests. Ask again later."""
+
+
+class KubernetesDrainer(KubernetesKeeper, Protocol):
+    """Evicts pods too."""
+
+    def evict(self, address: str, pod: str, uid: str) -> None:
+        """Have one pod end, if its budget allows that; it may be there until its kubelet has ended it.
+
+        Args:
+            address: Of the API.
+            pod: Its path. One that is missing is a success.
+            uid: Of the pod: another one of its name stays.
+
+        Raises:
+            HeldError: See there; the text names the budget.
+            ChangedError: The pod of this name is another one.
             RefusedError: See there.
             OSError: The API is unreachable.
         """

@@ -281,6 +281,21 @@ def test_a_server_that_becomes_a_spare_and_a_spare_that_becomes_a_server() -> No
     ) == [f"!Switches off {W1}, where the machine is the one that its consent names."]
 
 
+def test_compute_that_leaves_is_drained_before_it_is_given_up() -> None:
+    old = installation(PLAN, Role.COMPUTE)
+    new = old.changed(hosts={W0: old.hosts[W0]})
+    given_up = step("delete", f"okd-{W1}", bmc_host(PLAN, W1), None)
+    drains = (
+        f"!Cordons and drains {W1}, as far as PodDisruptionBudgets allow; then switches it off, and deletes its node."
+    )
+    assert sentences(installs(old, new, W0, W1), given_up) == [
+        drains,
+        f"!Switches off {W1}, and gives it up; nothing on disks is deleted.",
+        f"1 installed server is not touched by this change: {W0}.",
+    ]
+    assert sentences(step("delete", "okd-compute", old, None), given_up)[0] != drains, "a destroy drains nothing"
+
+
 def test_a_server_that_is_replaced_is_switched_off_twice() -> None:
     server = bmc_host(PLAN, W1)
     assert sentences(step("replace", f"okd-{W1}", server, server)) == [
@@ -316,7 +331,7 @@ def test_objects_of_servers_are_made_and_those_of_one_that_leaves_go() -> None:
     fewer = spec.changed(objects={name: own for name, own in spec.objects.items() if "worker-1" not in name})
     assert sentences(step("update", "okd-objects", spec, fewer)) == [
         made.format("4 servers"),
-        "!Deletes BareMetalHost and Machine of okd-worker-1: OKD drains and deletes the node.",
+        "!Deletes BareMetalHost and Machine of okd-worker-1: OKD drains and deletes the node if it is still there.",
     ]
     assert sentences(step("delete", "okd-objects", spec, None)) == [
         "Leaves the BareMetalHosts and Machines to the cluster."
