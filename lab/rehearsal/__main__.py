@@ -29,6 +29,7 @@ from lab.rehearsal.fencing import FencingProofs
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
 from lab.rehearsal.replacement import Replacements
 from lab.rehearsal.report import RehearsalError, Report, say
+from lab.rehearsal.shrinking import Shrinking
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
 from lab.shell import LabError
@@ -172,11 +173,8 @@ def _run_whole(rehearsal: Rehearsal, options: argparse.Namespace, *, keep: bool)
     if rehearsal.objects:
         rehearsal.objects.are_repaired()
     rehearsal.secrets()
-    if rehearsal.stack.name == STACK and not rehearsal.operator:
-        Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
-    if rehearsal.stack.name == STACK and rehearsal.operator:
-        parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.operator, rehearsal.report)
-        Replacements(*parts).run(options.drills, options.seed)
+    if rehearsal.stack.name == STACK:
+        _drill(rehearsal, options)
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()
@@ -185,6 +183,17 @@ def _run_whole(rehearsal: Rehearsal, options: argparse.Namespace, *, keep: bool)
             rehearsal.destroy()
     if rehearsal.objects:
         rehearsal.objects.touched_no_server()
+
+
+def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
+    """Run the drills of a cluster in production; a real Kubernetes has those of its servers."""
+    if not rehearsal.operator:
+        Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
+        return
+    parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.operator, rehearsal.report)
+    Replacements(*parts).run(options.drills, options.seed)
+    Shrinking(*parts).run()
+    rehearsal.plan = _plan(rehearsal.stack)
 
 
 def _pair(rehearsal: Rehearsal) -> FencingProofs | None:

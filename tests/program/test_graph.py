@@ -372,6 +372,17 @@ def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> No
     assert unprotected == {host.name for host in (*plan.spares, *plan.compute)}
 
 
+def test_an_upgrade_comes_after_all_else_and_in_production_alone(bootstrap: Graph) -> None:
+    release = {"version": "4.21.3", "image": f"quay.io/okd/scos-release@sha256:{'5e' * 32}"}
+    graph = run(bootstrap, phase="production", wait="install", upgrade=release)
+    upgrade = graph.one("ClusterUpgrade")
+    assert (graph.refused, graph.after(upgrade), upgrade.protect) == ([], {INGRESS, "okd-okd"}, False)
+    assert upgrade.name in graph.after(graph.one("DestroyGuard"))
+    assert {name: upgrade.inputs[name] for name in release} == release
+    assert (upgrade.inputs["deadline_s"], upgrade.inputs["urn"]) == (14400, upgrade.urn)
+    assert run(upgrade=release).of("ClusterUpgrade") == []
+
+
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:
     always = {"api", "phase", "api_vip_holder", "handoff", "hosts", "approved_certificates", "kubeconfig"}
     assert bootstrap.exports.keys() == always

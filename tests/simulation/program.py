@@ -31,6 +31,7 @@ LEFT_OUT = {
     "ProvisionerPreflight": "only reads, and refuses before anything is changed",
     "OkdInstalled": "only reads, once all promises have been kept",
     "ServerObjects": "has its own world, of platform baremetal: `testing/fakes/metal3.py`",
+    "ClusterUpgrade": "has its own world, of one ClusterVersion: `testing/fakes/okd_release.py`",
     "DestroyGuard": "only refuses; `protect` refuses a `destroy` in a history",
 }
 """The kinds of resources that no history has, and why."""

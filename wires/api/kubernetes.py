@@ -17,7 +17,7 @@ from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
 from wires.api.https import get, pool_at, send
 from wires.api.resources import EVICTION, ChangedError, HeldError, R, RefusedError
-from wires.api.writes import to_api
+from wires.api.writes import release_of, to_api
 
 TIMEOUT_S = 3
 """Limit of connect and of the handshake."""
@@ -97,7 +97,7 @@ class KubeApi:
             ChangedError: It has changed since it was read.
             OSError: The connection or TLS failed, no answer came in time, or the API refused.
         """
-        make(to_api(self.server_name, path))
+        make(to_api(self.server_name, path, release=release_of(change)))
         self._change(address, "PATCH", path, {HTTPStatus.OK}, json.dumps(change).encode(), MERGE)
 
     def create(self, address: str, path: str, content: dict[str, Any]) -> None:

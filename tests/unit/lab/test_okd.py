@@ -41,7 +41,7 @@ PLAN = clusters.plan("baremetal")
 NAMES = [server.name for server in PLAN.servers]
 MASTERS, WORKERS = NAMES[:3], NAMES[3:]
 SERVERS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
-LISTS = {*PATHS, "nodes", "clusteroperators"}
+LISTS = {*PATHS, "nodes", "pods", "clusteroperators"}
 
 
 @dataclass

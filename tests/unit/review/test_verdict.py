@@ -8,8 +8,10 @@ import pytest
 
 from assets.contract import CONNECTIONS
 from base.spec import Spec
+from cluster.options import Release
 from cluster.plan import ClusterPlan, Role
 from providers.bootstrap_vm.model import BootstrapVmSpec
+from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.okd_installed.model import OkdInstalledSpec
@@ -336,6 +338,17 @@ def test_objects_of_servers_are_made_and_those_of_one_that_leaves_go() -> None:
     assert sentences(step("delete", "okd-objects", spec, None)) == [
         "Leaves the BareMetalHosts and Machines to the cluster."
     ]
+
+
+def test_an_upgrade_is_grave_and_names_version_image_and_snapshot() -> None:
+    release = Release(version="4.21.3", image=f"quay.io/okd/scos-release@sha256:{'5e' * 32}")
+    spec = ClusterUpgradeSpec.of(plans.plan(snapshots="/srv/etcd"), plans.STACK, release)
+    said = f"!Upgrades OKD to `4.21.3`, image `sha256:{'5e' * 32}` of `quay.io/okd/scos-release`: "
+    assert sentences(step("create", "okd-upgrade", None, spec)) == [
+        "Saves etcd below `/srv/etcd` before OKD is upgraded; without a snapshot, that is not begun.",
+        f"{said}one node after the other restarts, and no cluster goes back.",
+    ]
+    assert sentences(step("delete", "okd-upgrade", spec, None)) == ["No machine is changed."]
 
 
 def test_another_kind_of_resource_is_named() -> None:

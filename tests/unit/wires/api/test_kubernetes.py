@@ -12,7 +12,7 @@ from testing.certificates import authority
 from testing.fakes.https_server import https_server
 from testing.kubeconfigs import write_kubeconfig
 from wires.api.kubernetes import KubeApi
-from wires.api.resources import EVICTION, POD, ChangedError, HeldError, RefusedError
+from wires.api.resources import EVICTION, POD, VERSION, ChangedError, HeldError, RefusedError
 from wires.api.writes import to_api
 
 PATH = "/apis/metal3.io/v1alpha1/namespaces/openshift-machine-api/baremetalhosts/worker-0"
@@ -82,6 +82,17 @@ def test_a_failure_of_the_api_is_neither(called: Callable[[str, bytes], bytes], 
 def test_a_refusal_has_the_reason_of_the_api_as_one_line(called: Callable[[str, bytes], bytes]) -> None:
     with pytest.raises(RefusedError, match=r"^status 403: denied:\\n bootMACAddress$"):
         called("PATCH", answer(403, json.dumps({"message": "denied:\n bootMACAddress"})))
+
+
+def test_an_upgrade_is_a_write_of_that_version_and_image(
+    called: Callable[[str, bytes], bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = list[str]()
+    monkeypatch.setattr("wires.api.kubernetes.make", lambda write: made.append(str(write)))
+    change = {"spec": {"desiredUpdate": {"version": "4.21.3", "image": "quay.io/okd@sha256:5e"}}}
+    monkeypatch.setitem(CALLS, "PATCH", lambda api: api.patch("127.0.0.1", VERSION, change))
+    called("PATCH", answer(200))
+    assert made == ["API api.okd.lab.test: change clusterversions/version to 4.21.3 quay.io/okd@sha256:5e"]
 
 
 def test_an_eviction_is_of_one_pod_and_by_its_budget(called: Callable[[str, bytes], bytes]) -> None:
