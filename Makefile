@@ -70,10 +70,11 @@ fmt: setup ## Format the code and sort its imports
 	ruff check --fix-only --quiet .
 	ruff format .
 
-# Tests of the wire and the engine wait more than they work: more workers than cores.
+# Tests of the wire and the engine wait more than they work: more workers than cores. Each worker collects all that it is
+# given, so those that run by themselves are given by their files.
 test: _tools check ## check, then all tiers of tests: unit, program, plugin, process, wire, end to end
 	$(PY) -m pytest -q -n 6 -m "not alone and not kubernetes and not fleet and not provisioner and not conformance" tests
-	$(PY) -m pytest -q -n 5 -m alone tests
+	$(PY) -m pytest -q -n 5 -m alone $$(grep -rl --include='*.py' 'mark\.alone' tests)
 
 test-fast: _tools setup ## The tiers unit, program, plugin and fuzz, for the inner loop
 	$(PY) -m pytest -q -n 4 tests/unit tests/program tests/plugin tests/fuzz

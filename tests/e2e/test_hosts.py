@@ -186,42 +186,40 @@ def test_a_missing_consent_fails_the_preview_without_a_bmc(project: Project, bmc
     assert bmc.requests[asked:] == []
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"trust": {"ca": ""}}, "bmc_ca"),
-        ({"trust": {"fingerprint": "ab" * 32}}, "bmc_trust"),
-        ({"password": "wrong-of-somebody"}, "HTTP 401, the BMC refuses the credentials"),
-    ],
-    ids=["untrusted", "another-fingerprint", "wrong-password"],
+UNTRUSTED = ({"trust": {"ca": ""}}, "bmc_ca")
+AT_MACHINES = (
+    ({"trust": {"fingerprint": "ab" * 32}}, "bmc_trust"),
+    ({"password": "wrong-of-somebody"}, "HTTP 401, the BMC refuses the credentials"),
 )
-def test_a_wrong_trust_option_or_password_is_reported_at_once(
-    project: Project, change: dict[str, Any], message: str
+"""What `Machines` refuses already, which logs in to all BMCs with the CA of the site."""
+
+
+@pytest.mark.parametrize("wrong", [(UNTRUSTED,), AT_MACHINES], ids=["untrusted", "fingerprint-and-password"])
+def test_wrong_trust_options_and_passwords_are_reported_at_once(
+    project: Project, bmc: Emulator, wrong: tuple[tuple[dict[str, Any], str], ...]
 ) -> None:
-    project.site["hosts"] = {"okd-master-0": {**project.site["hosts"]["okd-master-0"], **change}}
     project.site["roles"] = {}
+    project.site["hosts"] = {
+        f"okd-{number}": {**host_of(bmc.address(uuid), uuid, bmc.api(uuid)), **change}
+        for number, (uuid, (change, _)) in enumerate(zip(MACHINES, wrong, strict=False))
+    }
     text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
-    assert message in text
+    for uuid, (_, message) in zip(MACHINES, wrong, strict=False):
+        assert any(uuid in line and message in line for line in text.splitlines()), message
     assert "wrong-of-somebody" not in text
     assert 'File "' not in text
 
 
-@pytest.mark.parametrize(
-    "trust",
-    [{"ca": "", "fingerprint": True}, {"ca": "", "verify": False}],
-    ids=["pinned", "unchecked"],
-)
-def test_a_bmc_is_trusted_by_the_options_of_its_own_host(
-    project: Project, bmc: Emulator, trust: dict[str, Any]
-) -> None:
+def test_a_bmc_is_trusted_by_the_options_of_its_own_host(project: Project, bmc: Emulator) -> None:
     pin = hashlib.sha256(ssl.PEM_cert_to_DER_cert(bmc.certificate)).hexdigest()
-    host = project.site["hosts"]["okd-master-0"]
-    host["trust"] = {**trust, **({"fingerprint": pin} if "fingerprint" in trust else {})}
-    project.site |= {"hosts": {"okd-master-0": host}, "roles": {}}
-    warning = "any certificate is accepted from its BMC"
+    project.site["roles"] = {}
+    pinned, unchecked = (project.site["hosts"][name] for name in NAMES)
+    pinned["trust"] = {"ca": "", "fingerprint": pin}
+    unchecked["trust"] = {"ca": "", "verify": False}
     for words in (["preview"], ["preview", "--diff"], ["up", "--yes", "--skip-preview"]):
         stays = project.pulumi(*words).rpartition("Diagnostics:")[2]  # a row repeats what is below in full
-        assert stays.count(warning) == (0 if "fingerprint" in trust else 1)
+        warned = re.findall(r"any certificate is accepted from its BMC .* bmc_trust\.(\S+)", stays)
+        assert warned == ["okd-master-1"]
 
 
 def roles(project: Project) -> dict[str, Any]:

@@ -65,6 +65,8 @@ class Node:
     """When its kubelet has renewed its lease."""
     certified: int = 0
     """How often the certificates of all kubelets had expired when it got its own."""
+    unready_s: float = 0.0
+    """Seconds for which its API has not been ready."""
     marks: dict[str, Any] = field(default_factory=unmarked)
     """What others have written to its object."""
 
@@ -173,6 +175,7 @@ class Cluster:
         for each in self.control_plane:
             own = self.etcd_of(each.host)
             each.has_quorum = own is not None and quorum[own.number]
+            each.unready_s = 0.0 if self.is_ready(each) else each.unready_s + 1
         if self.etcd:
             self._complete(self.etcd)
 

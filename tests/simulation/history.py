@@ -135,8 +135,25 @@ def drawn(seed: str) -> History:
         if rng.random() < 0.15:
             what = rng.choice(("press", "press", "reboot", "vm_crash", "vm_vanish", "replace"))
             acts.append(Act("happen", happenings=(Happening(what, 0, rng.randrange(HOSTS)),)))
+    acts = [*_with_dangers(random.Random(f"{seed} dangers"), acts)]  # noqa: S311
     # With a generator of its own: all else of a seed stays as it was.
     return replace(history, acts=tuple(acts), sleep=_sleep(random.Random(f"sleep {seed}")))  # noqa: S311
+
+
+def _with_dangers(rng: random.Random, acts: list[Act]) -> tuple[Act, ...]:
+    """Add what seldom comes together by chance, and has once cost a cluster."""
+    if len(acts) > 1 and rng.random() < 0.15:  # another provisioner goes on, and a server is off meanwhile
+        server = Happening("press", 0, rng.randrange(HOSTS))
+        at = rng.randrange(1, len(acts))
+        acts[at:at] = [Act("happen", happenings=(it,)) for it in (Happening("cache_lost", 0), server)]
+    moves = [index for index, act in enumerate(acts) if act.what == "up" and act.phase == "production"]
+    if moves and rng.random() < 0.3:  # a server fails before the handoff, and the update goes on
+        at = moves[0]
+        acts[at] = replace(acts[at], go_on=True)
+        acts.insert(at, Act("set", option=("reinstall", rng.randrange(HOSTS - 1), 1)))
+        if rng.random() < 0.5:
+            acts.insert(at, Act("happen", happenings=(Happening("vm_crash", 0),)))
+    return tuple(acts)
 
 
 def _sleep(rng: random.Random) -> Sleep | None:

@@ -114,6 +114,7 @@ class Life:
         """Run the program. None: it was killed."""
         world = self.world
         world.run, world.writes, self.runs = world.run + 1, 0, self.runs + 1
+        world.began_at = world.clock.now()
         world.clock.is_dead, world.kill_at_write = False, act.kill_at_write
         world.clock.kill_at = float("inf") if act.kill_at_s is None else world.clock.now() + act.kill_at_s
         for struck in act.strikes:
@@ -234,6 +235,7 @@ class Life:
             "budget_holds": lambda: setattr(world.cluster, "held_until", until),
             "config_down": lambda: setattr(world.cluster, "config_down_until", until),
             "replace": lambda: self._replace(host),
+            "cache_lost": world.lose_cache,
             "majority_dies": self._majority_dies,
         }
         happen[it.what]()

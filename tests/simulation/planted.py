@@ -110,6 +110,30 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
 }
 
+FOUND_BY = {
+    "the lock of a BMC is not taken": 0,
+    "any machine is accepted": 51,
+    "a machine is not compared before its disk is wiped": 89,
+    "no mark is set": 187,
+    "no evidence is looked for": 9,
+    "the cluster is not asked for the node": 9,
+    "the boot ISO stays in the drive at the first boot": 0,
+    "the disk is not the next to boot": 0,
+    "a server is recorded before it is up": 1,
+    "an unanswered request is repeated at once": 44,
+    "a failed host is recorded": 2,
+    "`reinstall` has an effect each time": 163,
+    "etcd is not asked before a wipe": 163,
+    "the boot override is not restored": 1,
+    "the VIP is released before the control plane is ready": 90,
+    "the end of OKD's bootstrap is not awaited": 1,
+    "a VM that no handoff has ended is deleted": 187,
+    "the VM is rebuilt under a control plane": 116,
+    "a VM that went off is not started again": 1,
+    "the VM's volumes are left": 1,
+}
+"""A seed that finds each."""
+
 
 class _Loader(importlib.machinery.SourceFileLoader):
     def __init__(self, name: str, path: str, change: tuple[str, str]) -> None:

@@ -11,6 +11,8 @@ from wires.bmc.client import BootOverride, Identity, Power
 
 SITE_IMAGE = "http://site/rescue.iso"
 REQUEST_S = 0.1
+UNSURE_S = 50.0
+"""Seconds in which a change takes effect, though its answer was lost: longer than any `change_s`."""
 
 
 @dataclass(eq=False)
@@ -27,6 +29,15 @@ class System:
     """Whether an administrator has taken it out of the cluster."""
     is_nobodys: bool = False
     """Whether a `destroy` has taken its record from the state, or has found none."""
+    wiped_in: int = 0
+    """Number of the run that wiped the disk for it."""
+    has_ended: bool = False
+    """Whether that run has seen its installation end: it has written to the BMC since."""
+    unmarked_in: int | None = None
+    """Number of the run in which its mark was first removed, or after which the cache was lost."""
+
+    def unmark(self, run: int) -> None:
+        self.unmarked_in = run if self.unmarked_in is None else self.unmarked_in
 
 
 @dataclass
@@ -63,6 +74,10 @@ class Server(FakeBmc):
     wiped: Callable[["Server"], None] = lambda _: None
     forced_off: Callable[["Server"], None] = lambda _: None
     shut_down: Callable[["Server"], None] = lambda _: None
+    switched_on: Callable[["Server"], None] = lambda _: None
+    """Called before the program switches it on."""
+    asked_again: Callable[["Server", str], None] = lambda _server, _write: None
+    """Called if a write whose answer was lost is made again while it may still take effect."""
     serves: Callable[[str], bool] = lambda _: True
     """Returns whether the media server still serves an image."""
     posted: Callable[[str, str], None] = lambda _host, _text: None
@@ -71,6 +86,8 @@ class Server(FakeBmc):
     replaced: int = 0
     """How many machines it was before."""
     _failing: Strike | None = None
+    _unsure: tuple[str, int, float] = ("", 0, 0.0)
+    """The last write whose answer was lost, its run, and when."""
 
     def __post_init__(self) -> None:
         self.fault, self.lost = self._before, self._after
@@ -133,6 +150,8 @@ class Server(FakeBmc):
     def request_power(self, want: Power) -> None:
         if want is Power.OFF and self.state is Power.ON:
             self.forced_off(self)
+        if want is Power.ON and self.state is Power.OFF:
+            self.switched_on(self)
         super().request_power(want)
 
     def request_shutdown(self) -> None:
@@ -151,7 +170,7 @@ class Server(FakeBmc):
             return
         self.posted(self.name, f"{CHOSEN} /dev/sda")
         self.wiped(self)
-        self.disk, self.system = None, System(self.name, self.machine)
+        self.disk, self.system = None, System(self.name, self.machine, wiped_in=self.run())
 
     def _installed(self) -> None:
         self.told(f"{self.name} is installed")
@@ -165,6 +184,8 @@ class Server(FakeBmc):
         clock.sleep(REQUEST_S)
         is_write = request in WRITES
         if is_write:
+            if self.system and self.disk and self.system.wiped_in == self.run():
+                self.system.has_ended = True
             self.about_to_write(request)
         if clock.now() < self.down_until:
             raise BmcTransientError(f"cannot {request}: no connection", where=self.url, undone=True)
@@ -178,8 +199,13 @@ class Server(FakeBmc):
                 self.down_until = clock.now() + (self._failing.times if self._failing else 0)
                 raise BmcTransientError(f"cannot {request}: no connection", where=self.url, undone=True)
 
-    def _after(self, _: str) -> None:
+    def _after(self, write: str) -> None:
+        lost, run, at = self._unsure
+        if (lost, run) == (write, self.run()) and self.clock.now() - at < UNSURE_S:
+            self.asked_again(self, write)
+        self._unsure = ("", 0, 0.0)
         if self._failing and self._failing.kind == "lost":
+            self._unsure = (write, self.run(), self.clock.now())
             raise BmcTransientError("no complete answer within 30 s", where=self.url)
 
     def _strike(self, *, is_write: bool) -> Strike | None:

@@ -5,15 +5,17 @@ import pytest
 from testing.checkout import ROOT
 from tests.simulation.history import Act, Happening, History, drawn
 from tests.simulation.life import Life
-from tests.simulation.planted import FAULTS
+from tests.simulation.planted import FAULTS, FOUND_BY
 from tests.simulation.shrink import shrunk, story
 
-CHUNKS, HISTORIES = 6, 5
+CHUNKS = 6
+SEEDS = sorted({*range(30), *FOUND_BY.values()})
+"""Some, and those that find the planted faults."""
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_every_history_keeps_every_promise(chunk: int) -> None:
-    for number in range(chunk * HISTORIES, (chunk + 1) * HISTORIES):
+    for number in SEEDS[chunk::CHUNKS]:
         history = drawn(str(number))
         if breaches := Life(history).live():
             promise = breaches[0].promise
@@ -52,3 +54,7 @@ def test_a_cluster_whose_etcd_is_lost_is_destroyed_as_the_errors_say(then: tuple
 @pytest.mark.parametrize(("module", "old"), [(module, old) for module, old, _ in FAULTS.values()], ids=[*FAULTS])
 def test_a_planted_fault_has_its_place_in_the_program(module: str, old: str) -> None:
     assert (ROOT / f"{module.replace('.', '/')}.py").read_text().count(old) == 1
+
+
+def test_each_planted_fault_has_a_seed_that_finds_it() -> None:
+    assert FAULTS.keys() == FOUND_BY.keys()

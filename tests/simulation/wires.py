@@ -52,6 +52,7 @@ class _Mark:
     def remove(self) -> None:
         self.world.clock.check()
         self.world.marks.pop(self.key, None)
+        self.world.unmark(self.key)
 
 
 @dataclass

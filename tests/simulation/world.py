@@ -13,11 +13,13 @@ from tests.simulation.cluster import BOOTSTRAP, Cluster, Node, SimKube, pace
 from tests.simulation.media import SimMedia
 from tests.simulation.promises import Watch
 from tests.simulation.segment import Check, Speaker, Vip
-from tests.simulation.servers import Server
+from tests.simulation.servers import Server, System
 from tests.simulation.site import Site
 from tests.simulation.vm import Libvirt
 from wires.bmc.client import Power
 
+UNREADY_S = 15.0
+"""Seconds after which whoever asks has seen that a node is not ready."""
 QUIET_S, CROWD_S = 20.0, 8.0
 """Seconds for which nobody, or several, may hold the API VIP while machines could: VRRP's timers and a slow check."""
 CALM_S = 300.0
@@ -57,6 +59,10 @@ class World:
         self.serves = False
         """Whether a run has proven that the API VIP is served, and none has ended it."""
         self.disturbed_until = 0.0
+        self.began_at = 0.0
+        """When the present run began."""
+        self.unasked_at = 0.0
+        """When the API last did not answer at its VIP."""
         self.blind_until = 0.0
         self.stranger_until = 0.0
         self.marks: dict[str, Ended] = {}
@@ -84,6 +90,8 @@ class World:
             wiped=self._wiped,
             forced_off=self._forced_off,
             shut_down=self._shut_down,
+            switched_on=self._switched_on,
+            asked_again=lambda server, write: self.breach("again", f"{write}, of {server.name}"),
             posted=self._posted,
             read_by_bmc=self._read,
         )
@@ -138,7 +146,16 @@ class World:
             vip.tick(self.clock.now())
         if before != self.api.holders:
             self.tell(f"the API VIP is held by {' and '.join(self.api.holders) or 'nobody'}")
+        if not self._answers():
+            self.unasked_at = self.clock.now()
         self._watch_vip()
+
+    def _answers(self) -> bool:
+        """Whether the API answers at its VIP."""
+        holder, cluster = self.vip_holder(), self.cluster
+        if holder == BOOTSTRAP:
+            return cluster.bootstrap_ready
+        return bool(holder) and any(map(cluster.is_ready, cluster.control_plane))
 
     def tell(self, text: str) -> None:
         if self._keeps:
@@ -192,8 +209,8 @@ class World:
     def _status(self, word: str) -> str:
         words = {True: "yes", False: "no"}
         holds = BOOTSTRAP in self.api.holders
-        unready = [node.host for node in self.cluster.control_plane if not self.cluster.is_ready(node)]
-        if word == "release" and unready and self.clock.now() > self.disturbed_until:
+        unready = [node.host for node in self.cluster.control_plane if node.unready_s > UNREADY_S]
+        if word == "release" and unready:
             self.breach("release", f"{unready[0]} is not ready")
         return f"vip={words[holds]} api={words[self.cluster.bootstrap_ready]}"
 
@@ -202,6 +219,8 @@ class World:
         system = server.system
         if system is None or not system.has_joined or system.is_nobodys or server.name in self.asked.reinstalled:
             return True
+        if self.cluster.objects.get(server.name) is system and self.unasked_at < self.began_at:
+            return False
         # An error has said so of a system that did not come up: switched off, the server is installed again.
         return server.off_by_person and server.url not in self.marks and server.name not in self.asked.recorded
 
@@ -212,9 +231,10 @@ class World:
             self.breach("consent", f"{server.machine.serial} for {server.name}, consent {consent}")
         if not self._may_lose(server) and not self.asked.is_destroy:
             self.breach("wipe", f"{server.name} has joined")
-        ended = self.marks.get(server.url)
-        if ended and server.name not in self.asked.reinstalled and ended.machine.serial == server.machine.serial:
-            self.breach("one-wipe", f"{server.name} was marked")
+        system = server.system
+        is_asked = server.name in self.asked.reinstalled
+        if system and system.has_ended and not (system.is_nobodys or is_asked or self._was_unmarked(system)):
+            self.breach("one-wipe", f"{server.name}, which run {system.wiped_in} has installed")
         self._watch_quorum(server)
 
     def _forced_off(self, server: Server) -> None:
@@ -238,6 +258,27 @@ class World:
         is_alive = server.name in self.cluster.objects and self.cluster.nodes[server.name].joined_s > 0
         if is_alive and server.name in self.cluster.pods and self.clock.now() > self.disturbed_until:
             self.breach("drain", f"{server.name} runs a pod")
+
+    def _was_unmarked(self, system: System) -> bool:
+        """Whether the mark had gone before this run, which removes it itself before it wipes."""
+        return system.unmarked_in not in (None, self.run)
+
+    def _switched_on(self, server: Server) -> None:
+        is_to_disk = server.override.target == "Hdd" and server.override.enabled != "Disabled"
+        is_first = server.disk and (server.system is None or server.system.generation is None)
+        if is_first and not server.image and not is_to_disk and self.clock.now() > self.disturbed_until:
+            self.breach("first-boot", f"{server.name}, with boot override {server.override.target}")
+
+    def unmark(self, url: str = "") -> None:
+        """A mark was removed; without a URL, all were lost."""
+        for server in self.servers.values():
+            if server.system and url in ("", server.url):
+                server.system.unmark(self.run)
+
+    def lose_cache(self) -> None:
+        """Another provisioner goes on, or a person empties the cache of this one."""
+        self.marks.clear()
+        self.unmark()
 
     def _watch_quorum(self, server: Server) -> None:
         for etcd in self.cluster.etcds:

@@ -20,7 +20,7 @@ from testing import clusters, plans
 from testing.documents import table
 from testing.installed import refusals
 from testing.preview_steps import installation, preview, records
-from testing.support import COLUMNS, KEY, intents, keys, rows
+from testing.support import COLUMNS, KEY, intents, keys
 from testing.support_examples import SEVERAL_NETWORKS
 
 FIELD, VALIDATED, PLANNED, *_ = COLUMNS
@@ -29,7 +29,8 @@ WORDS = {
     for row in table("reference/after-the-installation.md", "field")
     for path, _ in KEY.findall(row["field"])
 }
-SUPPORT = {row[FIELD]: row for row in rows()}
+SUPPORT = {row[FIELD]: row for row in table("reference/support.md", FIELD)}
+"""As the document has it, which `test_support.py` compares: to derive it took most of the time of each collection."""
 VALID = [label for label, row in SUPPORT.items() if row[PLANNED] != "no"]
 RESERVED = defaultdict[str, IPv4Address](map(IPv4Address("192.168.111.21").__add__, count()).__next__)
 """By MAC, an address of its own."""
