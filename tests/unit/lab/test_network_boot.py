@@ -9,6 +9,7 @@ from unittest.mock import create_autospec
 import pytest
 
 from cluster.values.boot_method import BootMethod
+from cluster.values.role import Role
 from lab.inventory import Site, load_site
 from lab.rehearsal import network_boot
 from lab.rehearsal.network_boot import FETCHED, IN_MEMORY, READY, NetworkBootProofs
@@ -17,6 +18,8 @@ from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Outcome, Stack
 
 WORDS = {BootMethod.IPXE: [f"okd-lab{FETCHED}"], BootMethod.UEFI_HTTP: [f"okd-lab{IN_MEMORY}0"]}
+PROXY = {Role.CONTROL_PLANE: "172.22.0.7", Role.COMPUTE: "172.22.0.8"}
+"""stacks/managed: the bootstrap VM's address and the VIP, on the provisioning network."""
 FOREIGN = "52:54:00:00:00:99"
 Consoles = dict[str, list[str]]
 
@@ -53,7 +56,14 @@ def proofs(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calla
 
 
 def good(site: Site) -> Consoles:
-    return {server.name: [*WORDS.get(server.boot_method, []), f"{READY}1"] for server in site.plan.servers}
+    return {
+        server.name: [
+            f"okd-lab: initrd 6.27 s: fetches http://{PROXY[server.role]}:6180/a1/{server.name}/rootfs.img, has none",
+            *WORDS.get(server.boot_method, []),
+            f"{READY}1",
+        ]
+        for server in site.plan.servers
+    }
 
 
 def test_servers_that_fetched_once_are_proven(site: Site, proofs: Callable[..., NetworkBootProofs]) -> None:
@@ -62,7 +72,15 @@ def test_servers_that_fetched_once_are_proven(site: Site, proofs: Callable[..., 
     assert [proof.name for proof in found.report.proofs] == [
         "live systems fetched over the network",
         "live systems fetched by UEFI HTTP",
+        "live systems were fetched from",
     ]
+
+
+def test_a_server_that_fetched_from_another_one_fails(site: Site, proofs: Callable[..., NetworkBootProofs]) -> None:
+    consoles, name = good(site), named(site, BootMethod.IPXE)
+    consoles[name] = [line.replace(PROXY[Role.COMPUTE], "10.50.0.2") for line in consoles[name]]
+    with pytest.raises(RehearsalError, match=f"fetched from.*{name} http://10.50.0.2:6180"):
+        proofs(consoles).fetched_once()
 
 
 @pytest.mark.parametrize("method", WORDS)
