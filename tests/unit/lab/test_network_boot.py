@@ -1,7 +1,8 @@
 """The rehearsal's proofs of a provisioning network: each server fetched its installer once, by its boot method."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
@@ -12,7 +13,7 @@ from cluster.values.boot_method import BootMethod
 from cluster.values.role import Role
 from lab.inventory import Site, load_site
 from lab.rehearsal import network_boot
-from lab.rehearsal.network_boot import FETCHED, IN_MEMORY, READY, NetworkBootProofs
+from lab.rehearsal.network_boot import FETCHED, IN_MEMORY, READY, WENT_ON, NetworkBootProofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Outcome, Stack
@@ -119,6 +120,17 @@ def test_an_installed_server_boots_its_disk(
     else:
         found.reboots_from_disk()
         assert len(found.report.proofs) == 2
+
+
+@pytest.mark.parametrize(("lines", "holds"), [((f'{WENT_ON}Boot0005 "UEFI PXEv6',), True), ((f"{READY}2",), False)])
+def test_over_ipv6_the_firmware_goes_on(
+    lines: tuple[str, ...], holds: bool, proofs: Callable[..., NetworkBootProofs]
+) -> None:
+    """A disk that its firmware came to without iPXE would prove nothing."""
+    site = load_site("balancer")
+    found = replace(proofs(good(site), lines), site=site)
+    with nullcontext() if holds else pytest.raises(RehearsalError, match="goes on"):
+        found.reboots_from_disk()
 
 
 @pytest.mark.parametrize(("mac", "holds"), [(FOREIGN, True), ("52:54:00:00:00:98", False)])
