@@ -31,6 +31,8 @@ FIRST ?= 0
 # The API of a rehearsed cluster: `stand-in`, or `kubernetes`, a real one, which takes six minutes to build once; platform
 # baremetal, a control plane of one and a pair that fences each other always have that.
 PAYLOAD ?= stand-in
+# Servers of the control plane that die in a rehearsal with PAYLOAD=kubernetes, one after the other; the night can have 20.
+DRILLS ?= 1
 # The folder that has stacks/, and gets report/.
 SITE ?= $(CURDIR)
 REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platform single arbiter fenced
@@ -84,7 +86,7 @@ survivors: _tools setup ## Plant faults that nobody chose in the files that comm
 	@$(PY) -m testing.survivors "$(SINCE)"
 
 rehearsal: _lab ## Install the twin of STACK on virtual machines, take it to production, destroy it; as root; KEEP=1 keeps it
-	cd "$(SITE)" && "$(CURDIR)/$(PY)" -m lab.rehearsal --stack $(STACK) --payload $(PAYLOAD)
+	cd "$(SITE)" && "$(CURDIR)/$(PY)" -m lab.rehearsal --stack $(STACK) --payload $(PAYLOAD) --drills $(DRILLS)
 
 rehearsals: _lab ## Rehearse all stacks that are kept for it, one after the other
 	for stack in $(REHEARSED); do $(PY) -m lab.rehearsal --stack "$$stack"; done

@@ -20,6 +20,7 @@ OkdBaremetalError              root: one fault or several
 │   └── HandoffUnsafeError     the API VIP was not released, or was taken back; the bootstrap VM was kept
 ├── SnapshotError              etcd was not saved, so nothing that needs that was begun
 ├── IncompleteError            OKD does not report that its installation is complete
+├── UpgradeError               a cluster was not upgraded, or not to the end; it keeps what it was told
 ├── BusyError                  another run works on the same thing
 ├── UnplannedWriteError        a write is not in the write plan that was approved; it was not made
 ├── LockError                  the folder of the locks cannot be made, or is not private to this user
@@ -217,6 +218,10 @@ class SnapshotError(OkdBaremetalError):
 
 class IncompleteError(OkdBaremetalError):
     """OKD does not report that its installation is complete."""
+
+
+class UpgradeError(OkdBaremetalError):
+    """A cluster was not upgraded, or not to the end; it keeps what it was told."""
 
 
 class BusyError(OkdBaremetalError):

@@ -88,6 +88,10 @@ COMMANDS: Commands = {
         "cli.status.command:COMMAND",
         "print what a cluster and its servers are now, for a person or for monitoring",
     ),
+    "upgrade": (
+        "cli.status.upgrade:COMMAND",
+        "print what stands in the way of the upgrade of OKD that a stack names",
+    ),
     "review": ("cli.review:COMMAND", "print what a preview does to machines, for a pull request"),
     "log": ("cli.runs.log:COMMAND", "print what the newest run of a stack did, step by step"),
     "verify": ("cli.runs.verify:COMMAND", "check that runs wrote nothing but what was approved, by their logs"),

@@ -26,11 +26,13 @@ from cluster.values import web_hook
 from cluster.values.architecture import Architecture
 from cluster.values.platform import ClusterPlatform
 from cluster.values.pull_secret import FORM, SET, wrong_in
+from cluster.values.semver import FORM as VERSION
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 
 SHA256 = in_words(r"^[0-9a-f]{64}$", "a SHA-256 of 64 lower-case hex digits")
 SHA256_OR_EMPTY = in_words(r"^([0-9a-f]{64})?$", "a SHA-256 of 64 hex digits")
 BY_DIGEST = "[a-zA-Z0-9._:/-]+@sha256:[0-9a-f]{64}"
+ONE_BY_DIGEST = in_words(rf"^{BY_DIGEST}$", "an image by its digest, <name>@sha256:<64 hex digits>,")
 BY_DIGEST_OR_EMPTY = in_words(rf"^({BY_DIGEST})?$", "an image by its digest, <name>@sha256:<64 hex digits>,")
 WEB_FOLDER = in_words(
     r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$",
@@ -208,6 +210,13 @@ class Images(Option):
         return self
 
 
+class Release(Option):
+    """A release to which a cluster is upgraded."""
+
+    version: str = Field(pattern=in_words(f"^{VERSION}$", "a version such as 4.21.3 or 4.21.0-okd-scos.2"))
+    image: str = Field(pattern=ONE_BY_DIGEST, description="Its release image, by digest.")
+
+
 class BootstrapAddress(Model):
     """The bootstrap VM's address."""
 
@@ -334,6 +343,7 @@ class Deadlines(Option):
     host_s: float = Field(3600, gt=0)
     ingress_s: float = Field(1800, gt=0)
     install_s: float = Field(3600, gt=0)
+    upgrade_s: float = Field(14400, gt=0)
 
 
 class MachineOptions(Model):
@@ -394,6 +404,9 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     deadlines: Deadlines = Deadlines()
     snapshots: str = Field(
         "", pattern=FOLDER_OR_EMPTY, description="Folder into which etcd is saved, each time as a new file."
+    )
+    upgrade: Release | None = Field(
+        None, description="The release that a cluster in production is upgraded to; never an older one."
     )
     approve_certificates: bool = True
     wait: Wait = "ingress"

@@ -22,6 +22,8 @@ from payload.reading import payload_folder
 from providers.bmc_host.resource import BmcHost
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.bootstrap_vm.resource import BootstrapVm
+from providers.cluster_upgrade.model import ClusterUpgradeSpec
+from providers.cluster_upgrade.resource import ClusterUpgrade
 from providers.destroy_guard.model import DestroyGuardSpec
 from providers.destroy_guard.resource import DestroyGuard
 from providers.host_provisioning.model import HostProvisioningSpec
@@ -59,7 +61,7 @@ class Cluster(Component):
     bootstrap:   NetworkPreflight ─► BootstrapVm ─► VipHandoff ─► HostProvisioning (control plane, arbiter)
     production:  NetworkPreflight, HostProvisioning (control plane, arbiter) ─► VipHandoff
                  ─► HostProvisioning (compute) ─► VipHeld (Ingress) ─► OkdInstalled, with wait: install; then, on
-                 platform baremetal, ServerObjects ─► DestroyGuard
+                 platform baremetal, ServerObjects; then, with upgrade, ClusterUpgrade ─► DestroyGuard
 
     Unless `destroyable`, everything is protected in production, except what a later `up` may have to delete. The
     DestroyGuard depends on all of it, so that `pulumi destroy` is refused before anything is deleted.
@@ -154,7 +156,8 @@ class Cluster(Component):
             for vip in self.plan.ingress.addresses
         ]
         installed = self._completed(after=held)
-        self._guard(after=[self.provisioner, *held, *installed])
+        upgraded = self._upgraded(after=[*held, *installed])
+        self._guard(after=[self.provisioner, *held, *installed, *upgraded])
         return handoff
 
     def _access(self) -> dict[str, str]:
@@ -219,8 +222,16 @@ class Cluster(Component):
         spec = ServerObjectsSpec.of(self.plan, self.stack)
         return ServerObjects(name, spec, self._deletable(okd), urn=self.urn_of(ServerObjects, name))
 
+    def _upgraded(self, after: Sequence[pulumi.Resource]) -> list[pulumi.Resource]:
+        """Declare the upgrade after all else: what `up` has still to do is done with the release that is there."""
+        if (release := self.plan.options.upgrade) is None:
+            return []
+        name = f"{self.name}-upgrade"
+        spec = ClusterUpgradeSpec.of(self.plan, self.stack, release)
+        return [ClusterUpgrade(name, spec, self._deletable(*after), urn=self.urn_of(ClusterUpgrade, name))]
+
     def _deletable(self, *after: pulumi.Resource) -> pulumi.ResourceOptions:
-        """Return the options of a resource that a later `up` without `wait: install` deletes."""
+        """Return the options of a resource that a later `up` without `wait: install` or `upgrade` deletes."""
         return pulumi.ResourceOptions.merge(self._after(*after), pulumi.ResourceOptions(protect=False))
 
     def _guard(self, after: Sequence[pulumi.Resource]) -> None:

@@ -35,7 +35,9 @@ class Servers(Component):
         self, name: str, cluster: str, args: ServersArgs, opts: pulumi.ResourceOptions | None = None
     ) -> None:
         super().__init__("servers", name, opts)
-        child = pulumi.ResourceOptions(parent=self, depends_on=[*args.after], hooks=args.hooks)
+        # Compute comes and goes, also in production: it is drained first.
+        protect = None if args.role.holds_etcd else False
+        child = pulumi.ResourceOptions(parent=self, depends_on=[*args.after], hooks=args.hooks, protect=protect)
         servers = {server.name: f"{cluster}-{server.name}" for server in args.plan.of(args.role)}
         self.rows = {host: self.urn_of(BmcHost, resource) for host, resource in servers.items()}
         self.hosts = {

@@ -21,7 +21,7 @@ class Approval:
     """A person's consent to one preview, and to no other.
 
     Args:
-        phase: `bootstrap` or `production`.
+        phase: `bootstrap`, `production` or `upgrade`.
         digest: That of the preview.
         by: Who approved it: a login, or a pull request.
         at: When, in UTC by ISO 8601.
@@ -43,7 +43,7 @@ class Order:
         cluster: Its stack.
         site: Its task queue.
         commit: The commit of the repository of stacks, which also pins the program.
-        gates: The phases that wait for an approval. Those of the site's own `fleet.yaml` do in any case.
+        gates: What waits for an approval: phases, and `upgrade`. Those of the site's own `fleet.yaml` do in any case.
         approvals: Those given already, as by the merge of a pull request.
         notifies: Whether people are sent a notice when the cluster waits for them, and at its end.
         id: Of this order only; approvals are signed for it.
@@ -105,7 +105,7 @@ class Checked:
     """Inputs without a fault.
 
     Args:
-        phases: Those before the cluster, in order: one in production does not go back.
+        phases: Those before the cluster, in order: one in production does not go back. `upgrade` is the last, if any.
     """
 
     phases: list[str]

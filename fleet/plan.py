@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Sized
+from enum import StrEnum
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -16,7 +17,7 @@ from base.spec import Model
 from base.yaml_text import parse_yaml
 from cluster.files import read_text
 from cluster.json_schema import generated
-from cluster.options import Phase
+from cluster.options import Phase, Release
 
 NAME = "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
 """Pulumi takes it for the name of a stack, DNS for a label, and Temporal for a task queue."""
@@ -52,12 +53,26 @@ PublicKey = Annotated[str, AfterValidator(_checked_key), Field(json_schema_extra
 Clusters = tuple[Name, ...]
 
 
+class Gate(StrEnum):
+    """What a cluster of a fleet has before it: the phases, and then the upgrade that its wave names."""
+
+    BOOTSTRAP = Phase.BOOTSTRAP.value
+    PRODUCTION = Phase.PRODUCTION.value
+    UPGRADE = "upgrade"
+
+    @property
+    def phase(self) -> Phase:
+        """The phase of the stack meanwhile."""
+        return Phase.PRODUCTION if self is Gate.UPGRADE else Phase(self.value)
+
+
 class Wave(Model, extra="forbid"):
-    """Clusters that come to production before any of the next wave begins."""
+    """Clusters that come to production, and to a release, before any of the next wave begins."""
 
     clusters: Clusters = Field((), description="Empty: all that no other wave names. Only the last may be so.")
     at_a_time: int = Field(1, ge=1, description="The next cluster starts when fewer are started and need no person.")
     hold_at: int = Field(1, ge=1, description="While so many clusters have stopped, no further one starts.")
+    upgrade: Release | None = Field(None, description="The release that its clusters are upgraded to in production.")
 
 
 class Fleet(Model, extra="forbid"):
@@ -66,7 +81,7 @@ class Fleet(Model, extra="forbid"):
     sites: Annotated[dict[Name, Annotated[Clusters, AfterValidator(_not_empty)]], AfterValidator(_not_empty)] = Field(
         description="The clusters of each site, which share a layer-2 network."
     )
-    gates: tuple[Phase, ...] = Field(tuple(Phase), description="Phases whose preview a person approves.")
+    gates: tuple[Gate, ...] = Field(tuple(Gate), description="What a person approves, by its preview.")
     approvers: dict[Name, PublicKey] = Field(
         {}, description="Who may approve: the public key of each, as `okd-baremetal fleet approver` prints it."
     )
@@ -84,6 +99,12 @@ class Fleet(Model, extra="forbid"):
         named = {cluster for wave in self.waves for cluster in wave.clusters}
         rest = tuple(cluster for cluster in self.clusters if cluster not in named)
         return tuple(wave if wave.clusters else wave.changed(clusters=rest) for wave in self.waves)
+
+    @cached_property
+    def upgrades(self) -> dict[str, Release]:
+        """The release of each cluster whose wave names one."""
+        waves = self.resolved_waves
+        return {cluster: wave.upgrade for wave in waves if wave.upgrade for cluster in wave.clusters}
 
     @cached_property
     def site_of(self) -> dict[str, str]:

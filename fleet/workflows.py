@@ -34,6 +34,8 @@ from fleet.messages import (
 )
 
 PHASES = ("bootstrap", "production")
+UPGRADE = "upgrade"
+"""What may follow the phases, with preview, approval and update as each of them."""
 QUEUE = "fleet"
 """The task queue of the workflows."""
 SITE = SearchAttributeKey.for_keyword("Site")
@@ -82,7 +84,7 @@ def rollout_id(name: str) -> str:
 
 @workflow.defn(name="Cluster")
 class ClusterWorkflow:
-    """Check; then, for each phase, preview, approval, up."""
+    """Check; then, for each phase and the upgrade that a site has before a cluster: preview, approval, up."""
 
     @workflow.init
     def __init__(self, order: Order) -> None:
@@ -225,7 +227,7 @@ class ClusterWorkflow:
     @workflow.query
     def status(self) -> Status:
         """Return where the cluster is."""
-        approvals = [self._approvals[phase] for phase in PHASES if phase in self._approvals]
+        approvals = [self._approvals[phase] for phase in (*PHASES, UPGRADE) if phase in self._approvals]
         order = self._order
         return Status(self._step, self._preview, self._problem, approvals, self._refusal, order.commit, order.id)
 

@@ -1,9 +1,10 @@
-"""The machines of the stack's hosts, in this process: `BmcHost` switches no machine off that is another host now.
+"""What one resource tells another, in this process: which machines `BmcHost` must not switch off.
 
-A removal may fail, and its machine be added under another name before Pulumi repeats the deletion.
+A removal may fail, and its machine be added under another name before Pulumi repeats the deletion. And with
+`--continue-on-error`, Pulumi deletes a server although what drains it was skipped.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from wires.bmc.client import Identity
 from wires.bmc.identity import MachineId, is_one_machine
@@ -11,11 +12,26 @@ from wires.bmc.identity import MachineId, is_one_machine
 MACHINES: dict[str, MachineId] = {}
 """By host, as `Machines` has it. A run of Pulumi has one process for all resources, and deletes last."""
 
+UNDRAINED: set[str] = set()
+"""Hosts that have left a cluster in production, and may have pods. A `destroy` has none: nobody names them to it."""
 
-def register(machines: Mapping[str, MachineId]) -> None:
-    """Take these machines for those of the stack's hosts."""
+
+def register(machines: Mapping[str, MachineId], undrained: Iterable[str] = ()) -> None:
+    """Take these machines for those of the stack's hosts, and name the hosts that are not to be cut off."""
     MACHINES.clear()
     MACHINES.update(machines)
+    UNDRAINED.clear()
+    UNDRAINED.update(undrained)
+
+
+def may_have_pods(host: str) -> bool:
+    """Whether a host has left a cluster in production, and nothing in this process has taken it out."""
+    return host in UNDRAINED
+
+
+def let_go(hosts: Iterable[str]) -> None:
+    """Take note that these hosts are out of the cluster."""
+    UNDRAINED.difference_update(hosts)
 
 
 def other_host(host: str, machine: Identity) -> str | None:

@@ -8,7 +8,7 @@ from cluster.values.disk_hints import NO_HINT, as_compared, in_words
 from cluster.values.role import Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
-from providers.host_provisioning.records import InstallationPlan
+from providers.host_provisioning.records import InstallationPlan, leaving_hosts
 from review.files import machines_below
 from review.preview import SECRET, Change, Preview
 from review.text import code, joined
@@ -103,6 +103,18 @@ def released(preview: Preview) -> Iterator[str]:
     ]
     if gone:
         yield f"Switches off {joined(gone)}, and gives {_them(gone)} up; nothing on disks is deleted."
+
+
+def drained(preview: Preview) -> Iterator[str]:
+    """Yield a sentence on the servers whose pods move to others before they are given up."""
+    for change in preview.of(HostProvisioningSpec):
+        if change.operation == "update" and change.old and (gone := leaving_hosts(change.old, change.spec)):
+            end = (
+                "switches it off, and deletes its node"
+                if len(gone) == 1
+                else "switches them off, and deletes their nodes"
+            )
+            yield f"Cordons and drains {joined(gone)}, as far as PodDisruptionBudgets allow; then {end}."
 
 
 def recorded(preview: Preview) -> Iterator[str]:

@@ -3,10 +3,12 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from base.errors import one_line
 from base.spec import marked
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
 from providers.bootstrap_vm.model import BUILT_FROM, BootstrapVmSpec
+from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.server_objects.model import ServerObjectsSpec
 from providers.server_objects.objects import HOST, MACHINE
 from providers.vip_handoff.model import VipHandoffSpec
@@ -28,6 +30,7 @@ OWN = {
     *CHECKED,
     "BmcHost",
     "BootstrapVm",
+    "ClusterUpgrade",
     "DestroyGuard",
     "HostProvisioning",
     "Machines",
@@ -66,6 +69,8 @@ def _machines(preview: Preview) -> Iterator[Sentence]:
     yield from _saved(preview)
     yield from _moved(preview)
     yield from _vm(preview)
+    for text in hosts.drained(preview):
+        yield Sentence(text, is_grave=True)
     for text in hosts.taken_over(preview):
         yield Sentence(text, is_grave=True)
     for text in hosts.taken_out(preview):
@@ -77,6 +82,7 @@ def _machines(preview: Preview) -> Iterator[Sentence]:
     for text in hosts.recorded(preview):
         yield Sentence(text)
     yield from _objects(preview)
+    yield from _upgraded(preview)
 
 
 def _objects(preview: Preview) -> Iterator[Sentence]:
@@ -90,8 +96,20 @@ def _objects(preview: Preview) -> Iterator[Sentence]:
         yield Sentence(f"{text}, so that metal3 touches no server.")
         left = (change.old.objects if change.old else {}).keys() - change.spec.objects.keys()
         if names := sorted(name.partition("/")[2] for name in left if name.startswith(MACHINE)):
-            text = f"Deletes BareMetalHost and Machine of {joined(names)}: OKD drains and deletes the node."
-            yield Sentence(text, is_grave=True)
+            text = f"Deletes BareMetalHost and Machine of {joined(names)}"
+            yield Sentence(f"{text}: OKD drains and deletes the node if it is still there.", is_grave=True)
+
+
+def _upgrades(preview: Preview) -> list[ClusterUpgradeSpec]:
+    return [change.spec for change in preview.of(ClusterUpgradeSpec) if change.operation != "delete"]
+
+
+def _upgraded(preview: Preview) -> Iterator[Sentence]:
+    for spec in _upgrades(preview):
+        repository, _, digest = spec.image.partition("@")
+        # In full, since it is what a person approves.
+        text = f"Upgrades OKD to {code(spec.version)}, image `{one_line(digest)}` of {code(repository)}"
+        yield Sentence(f"{text}: one node after the other restarts, and no cluster goes back.", is_grave=True)
 
 
 def _moves(preview: Preview) -> list[VipHandoffSpec]:
@@ -113,6 +131,7 @@ def _moved(preview: Preview) -> Iterator[Sentence]:
 def _saved(preview: Preview) -> Iterator[Sentence]:
     before = {"the API VIP moves": [spec.snapshots for spec in _moves(preview)]}
     before["a server is wiped"] = [*hosts.saving(preview)]
+    before["OKD is upgraded"] = [spec.snapshots for spec in _upgrades(preview)]
     for what, folders in before.items():
         if folder := next(filter(None, folders), ""):
             yield Sentence(f"Saves etcd below {code(folder)} before {what}; without a snapshot, that is not begun.")

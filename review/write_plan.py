@@ -13,6 +13,8 @@ from providers.bmc_host import writes as bmc_host
 from providers.bmc_host.model import BmcHostOuts, BmcHostSpec
 from providers.bootstrap_vm import writes as bootstrap_vm
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
+from providers.cluster_upgrade import writes as cluster_upgrade
+from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
 from providers.host_provisioning import writes as host_provisioning
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.server_objects import writes as server_objects
@@ -68,6 +70,7 @@ def tables(preview: Preview) -> Iterator[tuple[type[Spec], type[Outs], Planned]]
     yield BootstrapVmSpec, BootstrapVmOuts, bootstrap_vm.planned
     yield VipHandoffSpec, VipHandoffOuts, vip_handoff.planned
     yield ServerObjectsSpec, ServerObjectsOuts, server_objects.planned
+    yield ClusterUpgradeSpec, ClusterUpgradeOuts, cluster_upgrade.planned
     installed = partial(host_provisioning.planned, other_machines=exchanged(preview))
     yield HostProvisioningSpec, HostProvisioningOuts, installed
 

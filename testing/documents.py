@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from textwrap import dedent
 
 DOCS = Path(__file__).parents[1] / "docs"
 
@@ -22,9 +23,10 @@ def table(document: str, first: str) -> list[dict[str, str]]:
 
 def commands(document: str, contained: str) -> str:
     """Return the one block of shell commands in the document that contains a text."""
-    blocks = re.findall(r"^```console\n(.*?)^```$", (DOCS / document).read_text(), re.DOTALL | re.MULTILINE)
-    (block,) = (block for block in blocks if contained in block)
-    return str(block)
+    # A block of a numbered step is indented.
+    blocks = re.findall(r"^( *)```console\n(.*?)^\1```$", (DOCS / document).read_text(), re.DOTALL | re.MULTILINE)
+    (block,) = (block for _, block in blocks if contained in block)
+    return dedent(block)
 
 
 def _cells(line: str) -> list[str]:

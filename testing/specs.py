@@ -7,9 +7,11 @@ from typing import Any
 import providers
 from assets.render import render
 from base.spec import Spec
+from cluster.options import Release
 from cluster.plan import ClusterPlan, Role
 from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
+from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.destroy_guard.model import DestroyGuardSpec
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.machines.model import MachinesSpec
@@ -23,6 +25,7 @@ from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_held.model import VipHeldSpec
 
 STACK = "prod"
+RELEASE = Release(version="4.21.3", image=f"quay.io/okd/scos-release@sha256:{'5e' * 32}")
 VM_BASE = VmBase(pool="default", volume="base.qcow2", sha256="b5" * 32, network="net", provisioning="pxe")
 
 
@@ -48,5 +51,6 @@ def specs_of(plan: ClusterPlan) -> list[Spec]:
         *(VipHeldSpec.of(plan, vip) for vip in plan.ingress.addresses),
         OkdInstalledSpec.of(plan, STACK),
         ServerObjectsSpec.of(plan, STACK),
+        ClusterUpgradeSpec.of(plan, STACK, plan.options.upgrade or RELEASE),
         DestroyGuardSpec.of(plan),
     ]

@@ -26,8 +26,9 @@ def write(file: Path, inventory: Inventory) -> None:
 
 
 def html(inventory: Inventory) -> str:
-    """Return the page, which loads nothing."""
-    servers = [_server(it) for it in inventory.servers]
+    """Return the page, which loads nothing. Servers of one rack stand together, as far as their BMCs know it."""
+    in_racks = sorted(inventory.servers, key=lambda it: (not it.rack, it.rack))
+    servers = [_server(it) for it in in_racks]
     return TEMPLATES.get_template("page.html.j2").render(
         title=f"Servers on {inventory.dated:%Y-%m-%d %H:%M} UTC",
         columns=list(SERVERS),

@@ -14,6 +14,7 @@ SERVERS: Columns = {
     "BMC": lambda it: it.bmc,
     "SERVER": lambda it: f"{it.manufacturer} {it.model}".strip(),
     "SERIAL": lambda it: it.tag or it.serial,
+    "RACK": lambda it: it.rack,
     "CPU": lambda it: f"{it.cpu.count or '?'} x {it.cpu.model or '?'}",
     "CORES": lambda it: it.cpu.cores,
     "ARCH": lambda it: it.cpu.architecture,

@@ -18,12 +18,12 @@ from base.git import run_git
 from cli.fleet.check import add_fleet_file, check_clusters
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, table
-from cluster.options import Phase
+from cluster.options import Phase, Release
 from fleet import desk, messages
 from fleet.approvers import Subject, approver, write_approver
 from fleet.codec import write_key
 from fleet.connection import connected
-from fleet.plan import NAME, Fleet, load
+from fleet.plan import NAME, Fleet, load, parsed
 from fleet.worker import serve, site_worker, workflow_worker
 from fleet.workflows import APPROVAL, cluster_id, rollout_id
 
@@ -58,6 +58,7 @@ def start(options: argparse.Namespace) -> int:
     if code := check_clusters(fleet, options.file.parent):
         return code
     commit = _commit(options.file.parent, options.commit)
+    _refuse_other_upgrades(fleet, options.file, commit)
     ids = {cluster: secrets.token_hex(ID_BYTES) for cluster in fleet.clusters}
     approvals = _approvals(options.approved, ids, commit, options.by or _person())
     rollout = messages.Rollout(options.name or commit[:12], _waves(fleet, commit, ids, approvals))
@@ -208,6 +209,32 @@ def _commit(folder: Path, name: str) -> str:
             Fault("--commit", f"{name} is not a commit of {folder.resolve()}", "name one that is pushed")
         )
     return done.stdout.strip()
+
+
+def _refuse_other_upgrades(fleet: Fleet, file: Path, commit: str) -> None:
+    """Refuse a file whose upgrades are not those of the commit's own fleet.yaml, by which the sites go.
+
+    Raises:
+        ConfigError: They are not, or that file has faults.
+    """
+    shown = run_git(file.parent, "show", f"{commit}:fleet.yaml")
+    committed = {} if shown.returncode else parsed(shown.stdout, f"fleet.yaml of commit {commit[:12]}").upgrades
+    faults = [
+        Fault(
+            f"{file}: {cluster}",
+            f"upgrade {_named(fleet.upgrades.get(cluster))}, and {_named(committed.get(cluster))} in fleet.yaml of "
+            f"commit {commit[:12]}, by which its site goes",
+            "write the same into the cluster's wave in both, commit and push",
+        )
+        for cluster in fleet.clusters
+        if fleet.upgrades.get(cluster) != committed.get(cluster)
+    ]
+    if faults:
+        raise ConfigError(*faults)
+
+
+def _named(release: Release | None) -> str:
+    return f"{release.version} ({release.image})" if release else "none"
 
 
 def _approvals(

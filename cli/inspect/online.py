@@ -93,16 +93,39 @@ def online(file: Path, stack: str, intent: Intent, clock: Clock = SYSTEM_CLOCK) 
     release = ImageReference.of(_release_name(stack) or intent.images.release)
     if release is None:
         raise ConfigError(Fault(f"{CONFIG}: images.release", "no release is known to ask registries for", TO_PAYLOAD))
-    secret = stack_pull_secret(stack) or config.pull_secret.get_secret_value()
-    registries = Registries(config, secret, frozenset(map(str, intent.architectures.values())), clock)
     named = {f"images.{name}": ImageReference.of(image) for name, image in intent.images if name != "release"}
     images = {RELEASE: release, **{name: image for name, image in named.items() if image}}
-    with closing(registries):
-        if found := registries.release(release):
-            registries.ask({**images, **found.by_name}, found)
-    lacks += registries.lacks()
+    registries = asked_for(config, stack, intent, images, clock)
+    lacks += [*registries.lacks(), *registries.refusals()]
     placed = [fault if fault.where.startswith(CONFIG) else fault.within(str(file)) for fault in lacks]
     return placed, [*registries.lines()]
+
+
+def asked_for(
+    config: InstallConfig,
+    stack: str,
+    intent: Intent,
+    images: Mapping[str, ImageReference],
+    clock: Clock = SYSTEM_CLOCK,
+) -> "Registries":
+    """Ask the registries of a stack for a release and all that it has, and change nothing.
+
+    Args:
+        config: The stack's install-config.
+        stack: The stack.
+        intent: Both, joined.
+        images: The release image by the name `RELEASE`, and others.
+        clock: Limits the questions.
+
+    Raises:
+        ConfigError: The pull secret cannot be read.
+    """
+    secret = stack_pull_secret(stack) or config.pull_secret.get_secret_value()
+    registries = Registries(config, secret, frozenset(map(str, intent.architectures.values())), clock)
+    with closing(registries):
+        if found := registries.release(images[RELEASE]):
+            registries.ask({**images, **found.by_name}, found)
+    return registries
 
 
 def _release_name(stack: str) -> str:
@@ -168,7 +191,7 @@ class Registries:
             pool.clear()
 
     def lacks(self) -> Iterator[Fault]:
-        """Yield a fault for each thing that a place lacks, or that it refuses."""
+        """Yield a fault for each thing that a place lacks."""
         for place, seen in self._seen.items():
             where, repository = place.field or "imageDigestSources", place.image.repository
             images = [f"{name} {each.image}" for name, each in seen.answers.items() if each.image]
@@ -182,8 +205,12 @@ class Registries:
                     f"at their first boot: {_listed(unsigned)}"
                 )
                 yield Fault(where, what, COPY_AGAIN)
+
+    def refusals(self) -> Iterator[Fault]:
+        """Yield why each place was not asked further that refused, or did not answer."""
+        for place, seen in self._seen.items():
             if seen.refusal:
-                yield _refused(place, seen.refusal).within(where)
+                yield _refused(place, seen.refusal).within(place.field or "imageDigestSources")
 
     def lines(self) -> Iterator[str]:
         """Yield a line for each repository that lacks nothing."""

@@ -44,7 +44,7 @@ def status(options: argparse.Namespace) -> int:
     Exit codes: 0 if nothing is wrong, even with warnings, such as of a certificate that expires within 30 days; 1 if
     a row is wrong; 2 for wrong inputs or a wrong command, as elsewhere.
     """
-    cluster = Cluster(options.stack, _plan(options.stack), datetime.now(UTC))
+    cluster = Cluster(options.stack, plan_of(options.stack), datetime.now(UTC))
     rows = ask_all([question for reader in READERS for question in reader(cluster)], DEADLINE_S)
     if options.json:
         print(json_of(cluster, rows))
@@ -55,7 +55,7 @@ def status(options: argparse.Namespace) -> int:
     return EXIT_ERROR if any(row.level is Level.WRONG for row in rows) else EXIT_OK
 
 
-def _plan(stack: str) -> ClusterPlan:
+def plan_of(stack: str) -> ClusterPlan:
     """Return the plan of a stack, which may still lack consents.
 
     Raises:

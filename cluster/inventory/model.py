@@ -106,6 +106,8 @@ class DiscoveredServer(Entry):
     model: str = ""
     tag: str = ""
     """Dell's service tag."""
+    rack: str = ""
+    """Where its BMC was told that it is, row, rack and unit: `R2 A1 U12`; empty if it was not told."""
     bios: str = ""
     firmware: str = ""
     """Version of the BMC's own firmware."""

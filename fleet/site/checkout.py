@@ -68,13 +68,14 @@ class Clone:
         """Return whether the main branch, as last fetched, has a commit."""
         return run_git(self.root, "merge-base", "--is-ancestor", commit, MAIN).returncode == 0
 
-    def fleet(self) -> Fleet:
-        """Return `fleet.yaml` of the main branch, as last fetched.
+    def fleet(self, commit: str = MAIN) -> Fleet:
+        """Return `fleet.yaml` of a commit; by default that of the main branch, as last fetched.
 
         Raises:
             ConfigError: It has none, or one with faults.
         """
-        return parsed(git(self.root, "show", f"{MAIN}:fleet.yaml"), "fleet.yaml of the main branch")
+        of = "the main branch" if commit == MAIN else f"commit {commit}"
+        return parsed(git(self.root, "show", f"{commit}:fleet.yaml"), f"fleet.yaml of {of}")
 
     def write_plan(self, cluster: str) -> Path:
         """Return the path of the write plan of a cluster's latest update that was approved."""

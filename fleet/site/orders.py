@@ -5,10 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 
 from base.errors import ConfigError, Fault, word
-from cluster.options import Phase
 from fleet.approvers import Subject, signer
 from fleet.messages import Activity, Step
-from fleet.plan import NAME, Fleet
+from fleet.plan import NAME, Fleet, Gate
 from fleet.site.checkout import Clone
 from fleet.site.record import UnapprovedError
 
@@ -29,7 +28,7 @@ def refuse_malformed(step: Step, activity: str, run: str) -> None:
         ConfigError: It is refused.
     """
     where = f"order of {step.cluster}"
-    phases = {""} if activity == Activity.CHECK else {*Phase}
+    phases = {""} if activity == Activity.CHECK else {*Gate}
     if not (re.fullmatch(NAME, step.cluster) and re.fullmatch(COMMIT, step.commit) and step.phase in phases):
         what = f"commit {step.commit!r} with phase {step.phase!r} is nothing that this release orders"
         raise ConfigError(Fault(where, what))

@@ -27,11 +27,12 @@ from base.backend import without_login
 from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
 from base.files import write_private
 from base.write_guard import PLAN_VARIABLE
+from cluster.options import Phase, Release
 from fleet.messages import Checked, Done, Preview, Step
+from fleet.plan import Gate
 from fleet.site.guard import GuardedPulumi
 from fleet.site.orders import Orders
 from fleet.site.record import record_start
-from fleet.workflows import PHASES
 from providers.vip_handoff.resource import VipHandoff
 from review import preview as previews
 from review.verdict import verdict
@@ -91,17 +92,8 @@ class Update:
         """
         self.orders.check(self.step)
         cluster = self.step.cluster
-        file = f"stacks/{cluster}/install-config.yaml"
-        done = subprocess.run(  # noqa: S603
-            [sys.executable, "-P", "-m", "cli", "plan", file, "--stack", cluster],
-            cwd=self._folder,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            raise StoppedError(*_bounded(done.stderr.splitlines()))
-        return Checked(list(_phases_before(self._resources())))
+        self._asked("plan", f"stacks/{cluster}/install-config.yaml", "--stack", cluster)
+        return Checked(list(_before(self._resources(), upgrades=self._release is not None)))
 
     def preview(self) -> Preview:
         """Return what `up` would do.
@@ -113,8 +105,23 @@ class Update:
             UnreachableError: Git's remote does not answer.
         """
         self.orders.check(self.step)
-        found = self._previewed(self._stack())
-        return Preview(WritePlan.of(found).digest, [sentence.text for sentence in verdict(found)])
+        stack = self._stack()
+        # Nobody is asked to approve an upgrade while something stands in its way.
+        seen = self._asked("upgrade", self.step.cluster) if self.step.phase == Gate.UPGRADE else []
+        found = self._previewed(stack)
+        return Preview(WritePlan.of(found).digest, [*(sentence.text for sentence in verdict(found)), *seen])
+
+    def _asked(self, *words: str) -> list[str]:
+        """Return the lines that a command of this program prints, which only reads.
+
+        Raises:
+            StoppedError: It finds something wrong.
+        """
+        command = [sys.executable, "-P", "-m", "cli", *words]
+        done = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, check=False)  # noqa: S603
+        if done.returncode:
+            raise StoppedError(*_bounded((done.stderr or done.stdout).splitlines()))
+        return done.stdout.splitlines()
 
     def _previewed(self, stack: Stack) -> previews.Preview:
         try:
@@ -188,10 +195,25 @@ class Update:
         return (state.deployment or {}).get("resources") or []
 
     def _stack(self) -> Stack:
+        options = {"phase": str(Gate(self.step.phase).phase)}
+        if self.step.phase == Gate.UPGRADE:
+            options |= {f"upgrade.{name}": value for name, value in self._wanted_release()}
         with _engine_errors():
             stack = self._selected()
-            stack.set_config("phase", ConfigValue(self.step.phase))
+            for name, value in options.items():
+                stack.set_config(name, ConfigValue(value), path="." in name)
         return stack
+
+    def _wanted_release(self) -> Release:
+        if self._release is None:
+            what = f"fleet.yaml of commit {self.step.commit[:12]} names no release for it"
+            raise ConfigError(Fault(self.step.cluster, what, "start a rollout at a commit that does"))
+        return self._release
+
+    @cached_property
+    def _release(self) -> Release | None:
+        """The release of the cluster's wave, by the order's commit."""
+        return self._clone.fleet(self.step.commit).upgrades.get(self.step.cluster)
 
     def _selected(self) -> Stack:
         options = LocalWorkspaceOptions(pulumi_command=self.pulumi)
@@ -261,14 +283,16 @@ class _Note:
         write_private(self._file, json.dumps({"key": self._key, "done": asdict(done) if done else None}))
 
 
-def _phases_before(resources: list[dict[str, Any]]) -> tuple[str, ...]:
-    """Return the phases before a stack, in whose state the handoff tells how far it has come."""
+def _before(resources: list[dict[str, Any]], *, upgrades: bool) -> tuple[Gate, ...]:
+    """Return what is before a stack, in whose state the handoff tells how far it has come."""
+    gates = tuple(gate for gate in Gate if upgrades or gate is not Gate.UPGRADE)
     reached = {
         resource.get("inputs", {}).get("phase")
         for resource in resources
         if resource["type"].endswith(f":{VipHandoff.__name__}")
     }
-    return PHASES[-1:] if PHASES[-1] in reached else PHASES
+    # The upgrade of a cluster in production makes its other changes, too: one preview, one approval.
+    return gates[-1:] if Phase.PRODUCTION in reached else gates
 
 
 @contextmanager

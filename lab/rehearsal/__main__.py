@@ -27,7 +27,9 @@ from lab.rehearsal.evidence import errors_of, keep_evidence
 from lab.rehearsal.faults import Faults, ignore_power_button
 from lab.rehearsal.fencing import FencingProofs
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
+from lab.rehearsal.replacement import Replacements
 from lab.rehearsal.report import RehearsalError, Report, say
+from lab.rehearsal.shrinking import Shrinking
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
 from lab.shell import LabError
@@ -53,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         with site.reserved():
             site.refuse_another(options.stack)
             site.down(say)  # frees the memory of its machines
-            return _rehearse(fitting(wanted, free_mib()), options.scenario, options.payload)
+            return _rehearse(fitting(wanted, free_mib()), options)
     except LabError as error:
         say(f"FAILED: {error}")
         return 2
@@ -68,10 +70,17 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--payload", choices=(STAND_IN, KUBERNETES), default=STAND_IN, help="its API (default: %(default)s)"
     )
+    parser.add_argument(
+        "--drills", type=int, default=1, metavar="N", help="servers to lose, with Kubernetes (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, default=0, metavar="N", help="chooses all but the first of them (default: %(default)s)"
+    )
     return parser
 
 
-def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
+def _rehearse(wanted: Site, options: argparse.Namespace) -> int:
+    scenario, payload = options.scenario, options.payload
     keep, stack = bool(os.environ.get("KEEP")), Stack(PROJECT, wanted.twin.stack)
     parts = [wanted.twin.stack, *(word for word in (scenario, payload) if word not in (WHOLE, STAND_IN))]
     report = Report("-".join(parts), wanted.twin.differences)
@@ -85,8 +94,11 @@ def _rehearse(wanted: Site, scenario: str, payload: str) -> int:
         if keep:
             site.keep()
         with prioritized_over_servers(), inside_the_site():
-            run = _run_faults if scenario == FAULTS else _run_whole
-            run(_prepared(report, wanted, images, scenario, kubernetes=kubernetes), keep=keep)
+            prepared = _prepared(report, wanted, images, scenario, kubernetes=kubernetes)
+            if scenario == FAULTS:
+                _run_faults(prepared, keep=keep)
+            else:
+                _run_whole(prepared, options, keep=keep)
         failed = ""
     except (RehearsalError, LabError) as error:
         failed = str(error)
@@ -145,7 +157,7 @@ def _prepared(report: Report, wanted: Site, images: Images, scenario: str, *, ku
     return Rehearsal(Provisioner(plan, wanted, images), stack, plan, report, wanted)
 
 
-def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
+def _run_whole(rehearsal: Rehearsal, options: argparse.Namespace, *, keep: bool) -> None:
     rehearsal.record_settings()
     if rehearsal.stack.name == STACK and not rehearsal.operator:  # these do not depend on the cluster
         rehearsal.preflight_refuses()
@@ -161,8 +173,8 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
     if rehearsal.objects:
         rehearsal.objects.are_repaired()
     rehearsal.secrets()
-    if rehearsal.stack.name == STACK and not rehearsal.operator:
-        Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
+    if rehearsal.stack.name == STACK:
+        _drill(rehearsal, options)
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()
@@ -171,6 +183,17 @@ def _run_whole(rehearsal: Rehearsal, *, keep: bool) -> None:
             rehearsal.destroy()
     if rehearsal.objects:
         rehearsal.objects.touched_no_server()
+
+
+def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
+    """Run the drills of a cluster in production; a real Kubernetes has those of its servers."""
+    if not rehearsal.operator:
+        Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
+        return
+    parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.operator, rehearsal.report)
+    Replacements(*parts).run(options.drills, options.seed)
+    Shrinking(*parts).run()
+    rehearsal.plan = _plan(rehearsal.stack)
 
 
 def _pair(rehearsal: Rehearsal) -> FencingProofs | None:
@@ -182,7 +205,7 @@ def _pair(rehearsal: Rehearsal) -> FencingProofs | None:
 
 
 def _run_faults(rehearsal: Rehearsal, *, keep: bool) -> None:
-    parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report, rehearsal.okd)
+    parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.report, rehearsal.operators)
     Faults(*parts).run()
     if rehearsal.objects:
         rehearsal.objects.are_linked()

@@ -7,7 +7,7 @@ from cluster.plan import ClusterPlan
 from lab import site
 from lab.inventory import Site
 from lab.rehearsal.refusals import UP, refuse
-from lab.rehearsal.report import RehearsalError, Report
+from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.status import StatusProofs
 from lab.twin import PASSWORD
@@ -47,7 +47,7 @@ class Drills:
             refuse(self.stack, self.report, "a changed password", "the login in the state was refused", REFRESH)
             (self.stack.project / "new-password").write_text(password)
             for server in self.plan.servers:
-                self._do(self.stack, commands(PAGE, "<new-password"), host=server.name)
+                self.stack.follow(commands(PAGE, "<new-password"), host=server.name)
             self.stack.run(*UP)
         self._nothing_changes(self.stack)
 
@@ -55,7 +55,7 @@ class Drills:
         name = self.plan.servers[-1].name
         site.change_bmcs(self.wanted, dead={name})
         StatusProofs(self.stack, self.report).misses_the_bmcs({name})
-        text = self._do(self.stack, commands(PAGE, "okd-baremetal status"))
+        text = self.stack.follow(commands(PAGE, "okd-baremetal status"))
         seen = "kept the recorded values" in text
         self.report.prove("a refresh keeps what was recorded of a dead BMC", wanted=True, seen=seen)
         site.change_bmcs(self.wanted)
@@ -65,13 +65,13 @@ class Drills:
         self.stack.run("stack", "export", "--file", "state.json", quiet=True)
         other = self.stack.copy("another-provisioner")
         self._forget(other)
-        self._do(other, commands(PAGE, "pulumi stack import"))
+        other.follow(commands(PAGE, "pulumi stack import"))
 
     def _the_state_is_lost(self) -> None:
         # In a copy: what `destroy` has to restore is recorded anew there.
         other = self.stack.copy("lost-state")
         self._forget(other)
-        self._do(other, commands("how-to/recover.md", "import_production"))
+        other.follow(commands("how-to/recover.md", "import_production"))
         self._nothing_changes(other)
 
     def _another_vip(self) -> None:
@@ -89,16 +89,3 @@ class Drills:
         for name in ("state", "home"):
             shutil.rmtree(stack.project.parent / name)
             (stack.project.parent / name).mkdir()
-
-    def _do(self, stack: Stack, block: str, **values: str) -> str:
-        """Run the commands of a document, with the values of its words in angle brackets; return what they print.
-
-        Raises:
-            RehearsalError: One of them fails.
-        """
-        for word, value in {"stack": stack.name, **values}.items():
-            block = block.replace(f"<{word}>", value)
-        outcome = stack.execute(["env", "PULUMI_SKIP_CONFIRMATIONS=true", "bash", "-evc", block])
-        if outcome.code:
-            raise RehearsalError(f"{block.strip()!r} ended with {outcome.code}")
-        return outcome.text

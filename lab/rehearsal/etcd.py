@@ -2,11 +2,21 @@
 
 import base64
 from dataclasses import dataclass
+from typing import NamedTuple
+from urllib.parse import urlsplit
 
 from lab.payload.profile import COMPLETE
 from lab.rehearsal.client import Client
 
 PREFIX, PREFIX_END = "rehearsal/", "rehearsal0"
+
+
+class Voter(NamedTuple):
+    """A voting member that has started."""
+
+    number: int
+    name: str
+    address: str
 
 
 @dataclass(frozen=True)
@@ -15,11 +25,15 @@ class Etcd:
 
     client: Client
 
-    def started_voters(self) -> list[str]:
-        """Return the names of the voting members that have started, sorted."""
+    def started_voters(self) -> list[Voter]:
+        """Return the voting members that have started, sorted by name."""
         answer = self.client.call("POST", "/v3/cluster/member/list", {"linearizable": True})
-        members = answer.get("members", [])
-        return sorted(member["name"] for member in members if member.get("name") and not member.get("isLearner"))
+        found = (
+            Voter(int(member["ID"]), member["name"], urlsplit(member["clientURLs"][0]).hostname or "")
+            for member in answer.get("members", [])
+            if member.get("name") and not member.get("isLearner")
+        )
+        return sorted(found, key=lambda voter: voter.name)
 
     def put(self, key: str) -> None:
         """See `Store`."""

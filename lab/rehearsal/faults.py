@@ -15,7 +15,7 @@ from threading import Thread
 
 from base.yaml_text import parse_yaml, yaml_of
 from lab.rehearsal.kube import Operator
-from lab.rehearsal.okd import Okd
+from lab.rehearsal.operators import Operators
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import Report
@@ -49,8 +49,8 @@ class Faults:
     stack: Stack
     proofs: Proofs
     report: Report
-    okd: Okd | None = None
-    """The operators of platform baremetal, where a stack has that."""
+    operators: Operators | None = None
+    """Those of OKD; None where etcd stands in for the API."""
 
     def run(self) -> None:
         """Cause all faults, in the order in which they can happen."""
@@ -62,8 +62,8 @@ class Faults:
         # An emulated control plane of Kubernetes is too slow for ten writes per second.
         writer = Writer(self.proofs.store(), AT_REST_S if operator else EVERY_S)
         writer.start()
-        if self.okd:
-            self.okd.start()
+        if self.operators:
+            self.operators.start()
         self.stack.configure(phase="production")
         if operator:
             self._killed_at_the_gate(self.proofs.control_plane_serves)

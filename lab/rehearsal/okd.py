@@ -4,8 +4,6 @@ The version is complete once each operator has what it needs in OKD: etcd its me
 node. metal3 and machine-api are those of `testing.fakes.metal3`; what they would do to a server is recorded.
 """
 
-import http.client
-import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,76 +11,46 @@ from functools import cached_property
 from base.yaml_text import parse_yaml
 from cluster.plan import Intent
 from lab.payload.ignition import text
-from lab.rehearsal.etcd import Etcd
+from lab.rehearsal.etcd_operator import EtcdOperator
 from lab.rehearsal.okd_api import CONFIG, OPERATORS, VERSIONS, OkdApi
+from lab.rehearsal.operators import Operators
 from testing.fakes.metal3 import PROVISIONINGS, Metal3, Object
 
 VERSION = "4.21.0-okd-lab"
-EVERY_S = 5.0
-"""Between two looks: each costs the emulated machines some twenty requests."""
 _NODES = "/api/v1/nodes"
 _SERVERS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
 
 
 @dataclass
-class Okd:
-    """The operators of one cluster, in a thread of their own."""
+class Okd(Operators):
+    """The operators of one cluster."""
 
     plan: Intent
     api: OkdApi
-    etcd: Etcd
-    problems: list[str] = field(default_factory=list)
-    """Why they ended: a client sent what the real ones do not bear, or these are wrong."""
-    _reported: dict[str, object] = field(default_factory=dict)
+    etcd_operator: EtcdOperator
+    _reported: dict[str, object] = field(default_factory=dict, init=False)
     """What each object was last given."""
-    _is_prepared: bool = False
-    _is_complete: bool = False
-    _stopped: threading.Event = field(default_factory=threading.Event)
-    _thread: threading.Thread | None = None
+    _is_prepared: bool = field(default=False, init=False)
+    _is_complete: bool = field(default=False, init=False)
 
     @cached_property
     def metal3(self) -> Metal3:
         """The owners of servers."""
         return Metal3(self.api, {}, frozenset(server.name for server in self.plan.holders_of_etcd), set())
 
-    def start(self) -> None:
-        """Start in a thread."""
-        self._thread = threading.Thread(target=self._work, daemon=True)
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop after the current look."""
-        self._stopped.set()
-        if self._thread:
-            self._thread.join(60)
-
     def step(self) -> None:
-        """Have each operator look once.
-
-        Raises:
-            OSError: The API does not answer.
-            http.client.HTTPException: It refuses, or serves not all kinds yet.
-        """
+        """See `Operators`."""
         if not self._is_prepared:
             self.api.prepare(infrastructure(self.plan))
             self._is_prepared = True
-        nodes, voters = self.api.client.call("GET", _NODES)["items"], self.etcd.started_voters()
-        members = {own.name: str(own.address) for own in self.plan.holders_of_etcd if own.name in voters}
-        self._give("members", members, lambda: self.api.set_members(members))
+        nodes, voters = (
+            self.api.client.call("GET", _NODES)["items"],
+            {voter.name for voter in self.etcd_operator.look()},
+        )
         self._report({node["metadata"]["name"] for node in nodes if _is_ready(node)}, voters)
         self.metal3.nodes = {node["metadata"]["name"]: _address(node) for node in nodes}
-        self.metal3.members = {*members}
+        self.metal3.members = voters & self.metal3.holders_of_etcd
         self.metal3.step()
-
-    def _work(self) -> None:
-        while not self._stopped.wait(EVERY_S):
-            try:
-                self.step()
-            except (OSError, http.client.HTTPException):
-                continue  # there is none yet, the VIP moves, or another client was faster
-            except Exception as error:  # a thread that ends in silence would prove nothing
-                self.problems.append(f"{type(error).__name__}: {error}")
-                return
 
     def _report(self, ready: Collection[str], voters: Collection[str]) -> None:
         """Report each operator, then the version, which stays complete."""

@@ -22,9 +22,7 @@ PATHS = {
 INFRASTRUCTURES, VERSIONS, OPERATORS = (
     f"/apis/{CONFIG}/{plural}" for plural in ("infrastructures", "clusterversions", "clusteroperators")
 )
-MEMBERS = "etcd-endpoints"
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-_NAMESPACES, _CONFIG_MAPS = "/api/v1/namespaces", "/api/v1/namespaces/openshift-etcd/configmaps"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _KINDS = {
     HOSTS: ("BareMetalHost", METAL3, "Namespaced"),
@@ -81,31 +79,38 @@ class OkdApi:
     def prepare(self, infrastructure: Object) -> None:
         """Make what OKD has; safe to repeat, and to be repeated until the API serves all kinds."""
         for plural, (kind, api, scope) in _KINDS.items():
-            self._ensure(_CRDS, _crd(plural, kind, api, scope))
-        self._ensure(f"{_ADMISSION}/validatingadmissionpolicies", _policy())
+            self.ensure(_CRDS, _crd(plural, kind, api, scope))
+        self.ensure(f"{_ADMISSION}/validatingadmissionpolicies", _policy())
         binding = {"policyName": "baremetalhosts.metal3.io", "validationActions": ["Deny"]}
         bound = {"metadata": {"name": "baremetalhosts.metal3.io"}, "spec": binding}
-        self._ensure(f"{_ADMISSION}/validatingadmissionpolicybindings", bound)
-        for name in (NAMESPACE, "openshift-etcd"):
-            self._ensure(_NAMESPACES, {"metadata": {"name": name}})
-        self._ensure(INFRASTRUCTURES, infrastructure)
+        self.ensure(f"{_ADMISSION}/validatingadmissionpolicybindings", bound)
+        self.ensure("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        self.ensure(INFRASTRUCTURES, infrastructure)
         self.report(INFRASTRUCTURES, infrastructure)
         for path in PATHS.values():
             self.client.call("GET", path)
 
     def report(self, collection: str, wanted: Object) -> None:
         """Give an object a status, and make it if it is missing."""
-        found = self._ensure(collection, wanted)
+        found = self.ensure(collection, wanted)
         if found.get("status") != wanted["status"]:
             path = f"{collection}/{wanted['metadata']['name']}/status"
             self.client.call("PUT", path, {**found, "status": wanted["status"]})
 
-    def set_members(self, addresses: Mapping[str, str]) -> None:
-        """Write the addresses of etcd's members, by name."""
-        data = {f"id-{name}": address for name, address in addresses.items()}
-        found = self._ensure(_CONFIG_MAPS, {"metadata": {"name": MEMBERS}, "data": data})
-        if found.get("data") != data:
-            self.client.call("PUT", f"{_CONFIG_MAPS}/{MEMBERS}", {**found, "data": data})
+    def report_condition(self, path: str, wanted: Mapping[str, str]) -> None:
+        """Give an object a condition, in place of the one of its type."""
+        found = self.client.call("GET", path)
+        conditions = found.get("status", {}).get("conditions", [])
+        others = [each for each in conditions if each["type"] != wanted["type"]]
+        if [*others, wanted] != conditions:
+            self.client.call("PUT", f"{path}/status", {**found, "status": {"conditions": [*others, wanted]}})
+
+    def keep(self, collection: str, wanted: Object) -> None:
+        """Give an object its data, and make it if it is missing."""
+        found = self.ensure(collection, wanted)
+        if found.get("data") != wanted["data"]:
+            path = f"{collection}/{wanted['metadata']['name']}"
+            self.client.call("PUT", path, {**found, "data": wanted["data"]})
 
     def refuses_details(self) -> bool:
         """Whether the rules are in force."""
@@ -118,7 +123,7 @@ class OkdApi:
             return True
         return False
 
-    def _ensure(self, collection: str, wanted: Object) -> Object:
+    def ensure(self, collection: str, wanted: Object) -> Object:
         """Return an object, which is made if it is missing."""
         path = f"{collection}/{wanted['metadata']['name']}"
         try:

@@ -95,6 +95,14 @@ class Provisioner:
         with libvirtd.connection() as connection:
             connection.lookupByName(machine).suspend()
 
+    def lose(self, machine: str) -> None:
+        """Have a server and what is on its disks be gone: it is off, and its disks are empty."""
+        libvirtd.lose(self._site, machine)
+
+    def uuid(self, server: Server) -> str:
+        """Return the UUID by which consent and `reinstall` name the machine."""
+        return self._site.uuids[server.name]
+
     def resume(self, machine: str) -> None:
         """Thaw a machine."""
         with libvirtd.connection() as connection:

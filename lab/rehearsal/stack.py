@@ -87,6 +87,19 @@ class Stack:
                     say(f"    {line.rstrip()}")
         return Outcome(process.returncode, "".join(lines))
 
+    def follow(self, block: str, **values: str) -> str:
+        """Run the commands of a document, with the values of its words in angle brackets; return what they print.
+
+        Raises:
+            RehearsalError: One of them fails.
+        """
+        for word, value in {"stack": self.name, **values}.items():
+            block = block.replace(f"<{word}>", value)
+        outcome = self.execute(["env", "PULUMI_SKIP_CONFIRMATIONS=true", "bash", "-evc", block])
+        if outcome.code:
+            raise RehearsalError(f"{block.strip()!r} ended with {outcome.code}")
+        return outcome.text
+
     def kill(self, program: str = "") -> None:
         """Kill processes that commands have started or left behind and whose command line contains `program`."""
         kill(f"PULUMI_HOME={self.project.parent}/", program)

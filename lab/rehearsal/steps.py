@@ -21,6 +21,7 @@ from lab.rehearsal.kube import Operator
 from lab.rehearsal.network_boot import NetworkBootProofs
 from lab.rehearsal.objects import ObjectProofs
 from lab.rehearsal.okd import Okd
+from lab.rehearsal.operators import Operators
 from lab.rehearsal.platform import PlatformProofs
 from lab.rehearsal.preflight import refuse_each_fault
 from lab.rehearsal.proofs import Proofs
@@ -100,6 +101,11 @@ class Rehearsal:
         """The operators of an OKD of platform baremetal. None: nothing asks them."""
         return self.proofs.okd(self.operator) if self.operator and self.wanted.is_baremetal else None
 
+    @cached_property
+    def operators(self) -> Operators | None:
+        """OKD's operators, of which platform none has that of etcd. None: etcd stands in for the API."""
+        return self.okd or (self.proofs.etcd_operator(self.operator) if self.operator else None)
+
     @property
     def objects(self) -> ObjectProofs | None:
         """Proofs of the objects of servers. None: the stack has none."""
@@ -140,7 +146,7 @@ class Rehearsal:
     @property
     def status(self) -> StatusProofs:
         """Proofs of what an operator is told."""
-        return StatusProofs(self.stack, self.report)
+        return StatusProofs(self.stack, self.report, etcd_is_reported=self.operators is not None)
 
     def bootstrap(self) -> None:
         """Run and prove phase bootstrap. With a real Kubernetes, the VIP moves by itself."""
@@ -168,11 +174,11 @@ class Rehearsal:
                 self.proofs.first_boots("/config/arbiter", self.plan.arbiters, self._config_servers_console)
             self.proofs.site_dns_has_only_needed_names(str(self.wanted.provisioners[0].ip))
             self.platform.masks_the_payload()
+            if self.operators:
+                self.operators.start()
             self.status.finds_nothing_wrong("in phase bootstrap")
             if not self.operator:
                 self.writer.start()
-            if self.okd:
-                self.okd.start()
 
     def preview(self) -> None:
         """Prove that the preview shows what production will change."""

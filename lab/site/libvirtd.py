@@ -76,6 +76,13 @@ def ensure_servers(site: Site) -> None:
                 libvirtd.defineXML(_server_xml(site, host, _create_disks(site, host)))
 
 
+def lose(site: Site, name: str) -> None:
+    """Switch a server off at once, and empty its disks."""
+    with connection() as libvirtd:
+        libvirtd.lookupByName(name).destroy()
+    _create_disks(site, next(host for host in site.plan.hosts if host.name == name))
+
+
 def power_states() -> dict[str, str]:
     """Return On or Off by domain: the servers, and the program's bootstrap VM."""
     with connection() as libvirtd:

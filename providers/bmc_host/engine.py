@@ -132,6 +132,18 @@ class BmcHostEngine:
             changed.append(f"boot override {boot}, found {_words(found.override)}")
         return f"power {power.value}; virtual CD {media}; boot override {boot}", "; ".join(changed)
 
+    def refuse_while_on(self) -> None:
+        """Return if the host is off, as its drain has left it.
+
+        Raises:
+            BmcRefusedError: It is on; nothing was changed.
+        """
+        self.identify()
+        if run_steps(self._steps().value("its power", self.bmc.power), self.clock) is not Power.OFF:
+            what = "it is on, and was not drained by this run; nothing was changed"
+            fix = "correct what the other errors say, then run `pulumi up` again; if it runs no pods, switch it off"
+            raise BmcRefusedError(what, where=f"{self.host} ({self.bmc.url})", fix=fix)
+
     def release(self, found: AsFound) -> list[Fault]:
         """Leave the host Off, without media, and everything else as found. Media that were found stay out.
 

@@ -50,7 +50,7 @@ class BmcHostSpec(Spec):
             password=host.bmc.password,
             consent="" if spare else options.consent[host.name],
             deadline_s=options.deadlines.bmc_s,
-            protected=options.protects_cluster and not spare,
+            protected=options.protects_cluster and host.role is not None and host.role.holds_etcd,
             running=options.import_production and not spare,
             fenced=plan.is_fenced and host.role is Role.CONTROL_PLANE,
             spare=spare,

@@ -25,7 +25,7 @@ from providers.consent import missing_consent
 from providers.mark_file import MarkFile
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
-from providers.registered import other_host
+from providers.registered import may_have_pods, other_host
 from wires.bmc.client import Identity
 from wires.bmc.identity import named, usable
 from wires.bmc_clients import client_of
@@ -111,6 +111,8 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         MarkFile.of(spec.bmc.address, plugin.warnings(spec.urn)).remove()
         try:
             with _engine(spec, outs.identity, from_state=True) as engine:
+                if may_have_pods(spec.host):
+                    engine.refuse_while_on()
                 for fault in engine.release(outs.found):
                     plugin.warnings(spec.urn)(f"not as found: {fault}")
         except BmcError as error:

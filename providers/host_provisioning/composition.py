@@ -18,6 +18,7 @@ from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, api_ca
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning.departure import Departure
+from providers.host_provisioning.drain import Drain
 from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.durations import latest_s
@@ -26,6 +27,7 @@ from providers.host_provisioning.installation.evidence import Evidence
 from providers.host_provisioning.joining.nodes import Joining
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan
+from providers.host_provisioning.removal import Removal
 from providers.mark_file import MarkFile
 from providers.pulumi import plugin
 from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
@@ -51,20 +53,20 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def bmc_of(spec: HostProvisioningSpec, name: str) -> BmcClient:
+def bmc_of(spec: HostProvisioningSpec, name: str, *, from_state: bool = False) -> BmcClient:
     """Return a client of a host's BMC; the caller closes it."""
     bmc = spec.hosts[name].bmc
-    return client_of(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name])
+    return client_of(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name], from_state=from_state)
 
 
 @contextmanager
-def locked_bmc(spec: HostProvisioningSpec, name: str) -> Iterator[BmcClient]:
+def locked_bmc(spec: HostProvisioningSpec, name: str, *, from_state: bool = False) -> Iterator[BmcClient]:
     """Yield a client of a host's BMC, which no other run uses meanwhile.
 
     Raises:
         BusyError: Another run works on it.
     """
-    bmc = bmc_of(spec, name)
+    bmc = bmc_of(spec, name, from_state=from_state)
     try:
         with lock.held(bmc.url):
             yield bmc
@@ -146,6 +148,22 @@ def departure_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig, name: str) 
         access=EtcdAccess(api, spec.api_vip, EtcdClient),
         quorum=EtcdQuorum(api, spec.api_vip),
         clock=SYSTEM_CLOCK,
+    )
+
+
+def removal_of(old: HostProvisioningSpec, new: HostProvisioningSpec, kubeconfig: Kubeconfig, name: str) -> Removal:
+    """Return what takes a host of `old` out of the cluster, within the deadline of `new`."""
+    report = plugin.rows(old.urn, old.rows, name)
+    drain = Drain(name, new.api_vip, KubeApi.by(kubeconfig, new.api_name), SYSTEM_CLOCK, report)
+    return Removal(
+        host=name,
+        uuid=old.identity_of(name).own,
+        bmc=partial(locked_bmc, old, name, from_state=True),
+        drain=drain,
+        clock=SYSTEM_CLOCK,
+        report=report,
+        warn=plugin.warnings(new.urn),
+        deadline_s=new.deadline_s,
     )
 
 

@@ -7,7 +7,7 @@ from base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.host_provisioning import records
 from providers.host_provisioning.composition import locked_bmc, mark_of
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
-from providers.host_provisioning.provision import provision
+from providers.host_provisioning.provision import provision, take_out
 from providers.host_provisioning.records import InstallationPlan
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
@@ -36,6 +36,7 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
     def _update(
         self, old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec
     ) -> HostProvisioningOuts:
+        take_out(old, new)
         _forget(old, old.hosts.keys() - new.hosts.keys())
         return provision(new, InstallationPlan.of(old, outs, new))
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from base.clock import SYSTEM_CLOCK
-from base.errors import ConfigError, Fault, SnapshotError
+from base.errors import ConfigError, EngineGoneError, Fault, OkdBaremetalError, SnapshotError
 from boot_media.host_isos import IsoMedia
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.etcd_snapshot import EtcdSnapshots
@@ -14,8 +14,18 @@ from providers.host_provisioning.etcd_guard import IN_PRODUCTION, EtcdQuorum
 from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.scheduler import install_all
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
-from providers.host_provisioning.records import InstallationPlan, InstalledHost, fenced_fault, not_installed
+from providers.host_provisioning.records import (
+    InstallationPlan,
+    InstalledHost,
+    fenced_fault,
+    leaving_hosts,
+    not_installed,
+    not_taken_out,
+)
+from providers.host_provisioning.removal import Removal
 from providers.pulumi import plugin
+from providers.pulumi.workers import by_host
+from providers.registered import let_go
 from wires.api.kubernetes import KubeApi
 
 
@@ -44,6 +54,32 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     if failed:
         raise not_installed(spec, failed, plan.reinstall.keys() - failed.keys())
     return plan.outputs(_results(spec, installations), joining.approved if joining else {})
+
+
+def take_out(old: HostProvisioningSpec, new: HostProvisioningSpec) -> None:
+    """Take the hosts that have left the install-config out of the cluster, side by side, and say so in this process.
+
+    Raises:
+        ProvisioningError: At least one is not out; the others are, and the next run finds them so.
+    """
+    if not (leaving := leaving_hosts(old, new)):
+        return
+    kubeconfig = needed(new.stack, read_kubeconfig(new.stack), "platform.baremetal.hosts", removable=False)
+    removals = {name: composition.removal_of(old, new, kubeconfig, name) for name in leaving}
+    answers = by_host(leaving, lambda name: _taken_out(removals[name]))
+    let_go(name for name, error in answers.items() if error is None)
+    if failed := {name: error for name, error in answers.items() if error}:
+        raise not_taken_out(new, failed, len(leaving))
+
+
+def _taken_out(removal: Removal) -> OkdBaremetalError | None:
+    try:
+        removal.take_out()
+    except EngineGoneError:
+        raise
+    except OkdBaremetalError as error:
+        return error
+    return None
 
 
 def _save_etcd(spec: HostProvisioningSpec) -> None:

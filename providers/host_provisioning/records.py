@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from typing import Self
 
-from base.errors import Fault, ProvisioningError
+from base.errors import Fault, OkdBaremetalError, ProvisioningError
 from cluster.values.role import Role
 from providers.host_provisioning.model import (
     Approval,
@@ -120,6 +120,11 @@ def _is_recorded(
     return not machine.own or machine.identity.answers_to(record.uuid) or is_one_machine(before, machine.identity)
 
 
+def leaving_hosts(old: HostProvisioningSpec, new: HostProvisioningSpec) -> list[str]:
+    """Return the hosts that have left the install-config, and with that a cluster whose nodes have pods to drain."""
+    return sorted(old.hosts.keys() - new.hosts.keys()) if new.role is Role.COMPUTE else []
+
+
 def faults(old: HostProvisioningSpec | None, new: HostProvisioningSpec) -> Iterator[Fault]:
     """Yield the faults of the inputs."""
     yield from _incomplete(new)
@@ -184,12 +189,14 @@ def fenced_fault(option: str, host: str) -> Fault:
 
 
 def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Iterator[str]:
-    """Yield a line on the hosts whose disks an update will wipe, and one on those that no changed ISO reaches."""
+    """Yield a line on hosts that leave, on those whose disks are wiped, and on those that no changed ISO reaches."""
     plan = InstallationPlan.of(old, outs, new)
+    if leaving := leaving_hosts(old, new):
+        yield f"will be cordoned and drained, then switched off, and their nodes deleted: {', '.join(leaving)}"
     if plan.saves_etcd(new):
         yield f"etcd will be saved into {folder_of(new.stack, new.snapshots)} before a server is wiped"
-    if leaving := plan.leaving(new):
-        yield f"will be switched off, then taken out of etcd and the cluster, then wiped: {', '.join(leaving)}"
+    if again := plan.leaving(new):
+        yield f"will be switched off, then taken out of etcd and the cluster, then wiped: {', '.join(again)}"
     if plan.reinstall:
         yield f"will be wiped and installed again, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"
     if plan.untouched and plan.changes_iso:
@@ -200,6 +207,15 @@ def newly_listed(old: HostProvisioningSpec | None, new: HostProvisioningSpec) ->
     """Return the lines of `reinstall` that are new since the last successful `up`; only these have an effect."""
     before = old.reinstall if old else {}
     return {host: who for host, who in new.reinstall.items() if before.get(host) != who}
+
+
+def not_taken_out(
+    spec: HostProvisioningSpec, failed: Mapping[str, OkdBaremetalError], leaving: int
+) -> ProvisioningError:
+    """Return the error of an update in which hosts did not leave the cluster; nothing was installed."""
+    lines = [line for error in failed.values() for line in str(error).splitlines()]
+    what = f"{len(failed)} of {leaving} {spec.role.value} hosts were not taken out of the cluster:"
+    return ProvisioningError(what, fix="do what each line says", details=lines)
 
 
 def not_installed(

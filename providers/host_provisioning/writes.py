@@ -7,8 +7,8 @@ from boot_media.disk import wipe, wipe_stale
 from cluster.values.boot_method import SECURE_BOOT, BootMethod
 from providers.host_provisioning.joining.certificates import APPROVAL
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, HostSpec
-from providers.host_provisioning.records import InstallationPlan
-from wires.api.resources import NODE_LIST
+from providers.host_provisioning.records import InstallationPlan, leaving_hosts
+from wires.api.resources import EVICTION, NODE_LIST, POD
 from wires.api.writes import to_api
 from wires.bmc import writes
 from wires.bmc.client import CD, HDD, HTTP, ONCE, PXE, SETUP, Power, mode_of
@@ -34,6 +34,8 @@ def planned(
     if new is None:
         return
     plan = InstallationPlan.of(old, outs, new)
+    if old:
+        yield from _taken_out(old, new)
     pending = {*plan.pending, *other_machines} & new.hosts.keys()
     if new.snapshots and outs.installed and pending:
         yield to_folder(folder_of(new.stack, new.snapshots))
@@ -47,6 +49,15 @@ def planned(
         yield from (writes.to_bmc(host.bmc.address, action) for action in _installed(name, host))
     if pending and new.approve_certificates:
         yield to_api(new.api_name, APPROVAL.format(""))
+
+
+def _taken_out(old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator[Write]:
+    """Yield what takes the servers out of the cluster that have left the install-config."""
+    for name in leaving_hosts(old, new):
+        yield to_api(new.api_name, f"{NODE_LIST}/{name}")
+        yield to_api(new.api_name, POD.format("", "") + EVICTION, "create")
+        yield writes.to_bmc(old.hosts[name].bmc.address, writes.power(Power.OFF))
+        yield to_api(new.api_name, f"{NODE_LIST}/{name}", "delete")
 
 
 def _installed(name: str, host: HostSpec) -> Iterator[str]:

@@ -104,6 +104,8 @@ class FormerMachine(MachineId):
 
     host: str
     """Its last name."""
+    role: Role | None = None
+    """Its last role; None for a spare, or in the state of an older release."""
 
 
 class MachinesOuts(Outs):

@@ -36,7 +36,7 @@ class MachinesProvider(Provider[MachinesSpec, MachinesOuts]):
     def _plan(self, old: MachinesSpec, outs: MachinesOuts, new: MachinesSpec) -> None:
         change = Change(old, outs, new)
         _refuse(planned_faults(change))
-        register(change.new_machines({}))
+        register(change.new_machines({}), change.undrained)
 
     def _create(self, spec: MachinesSpec) -> tuple[str, MachinesOuts]:
         return "machines", _identify(Change(spec.changed(hosts={}, passwords={}), MachinesOuts(), spec))
@@ -63,7 +63,7 @@ def _identify(change: Change) -> MachinesOuts:
     _refuse(fault for fault in running.values() if fault)
     report(Progress("identified", f"{len(change.new.hosts)} hosts"))
     outs = outputs(change, answers)
-    register(outs.machines)
+    register(outs.machines, change.undrained)
     return outs
 
 

@@ -55,6 +55,15 @@ class Change:
         return tuple(host for host in self.old.hosts if host not in self.new.hosts)
 
     @property
+    def undrained(self) -> set[str]:
+        """The compute that this update or an earlier one has removed from a cluster in production."""
+        if self.new.phase is not Phase.PRODUCTION:
+            return set()
+        gone = {host for host, entry in self.old.hosts.items() if entry.role is Role.COMPUTE}
+        gone |= {former.host for former in self.outs.former if former.role is Role.COMPUTE}
+        return gone - {host for host, entry in self.new.hosts.items() if entry.role}
+
+    @property
     def replaced(self) -> tuple[str, ...]:
         """The servers whose new consent names another machine than the recorded one."""
         servers = [host for host, entry in self.new.hosts.items() if entry.role and host in self.old.hosts]
@@ -79,6 +88,7 @@ def planned_faults(change: Change) -> Iterator[Fault]:
     yield from _new_roles(change)
     yield from (fault for host, fault in _taken_addresses(change) if host not in mixed_up)
     yield from _several_members(change)
+    yield from _last_compute(change)
     yield from _fenced(change)
 
 
@@ -138,6 +148,16 @@ def _several_members(change: Change) -> Iterator[Fault]:
         what = f"{' and '.join(out)}, {len(out)} of the {len(members)} servers that hold copies of etcd"
         fix = "reinstall, replace or remove one of them in each `pulumi up`; to destroy the cluster, undo this first"
         yield Fault("hosts", what, fix)
+
+
+def _last_compute(change: Change) -> Iterator[Fault]:
+    """Yield a fault if an update in production removes all compute, which has the Ingress VIP and the routers."""
+    old, new = (
+        {host for host, entry in it.hosts.items() if entry.role is Role.COMPUTE} for it in (change.old, change.new)
+    )
+    if old and not new and change.new.phase is Phase.PRODUCTION:
+        what = f"{' and '.join(sorted(old))}: no compute would be left, and no other server holds the Ingress VIP"
+        yield Fault("hosts", what, "leave one of them; to destroy the cluster, undo this first")
 
 
 def _fenced(change: Change) -> Iterator[Fault]:
@@ -232,7 +252,7 @@ def outputs(change: Change, answers: Mapping[str, Answer]) -> MachinesOuts:
     """Return the record after an update without faults."""
     machines = change.new_machines(answers)
     left = [
-        FormerMachine(host=host, uuid=machine.uuid, serial=machine.serial)
+        FormerMachine(host=host, role=_role(change.old, host), uuid=machine.uuid, serial=machine.serial)
         for host, machine in change.outs.machines.items()
         if host not in machines or not is_one_machine(machine.identity, machines[host].identity)
     ]
@@ -241,6 +261,10 @@ def outputs(change: Change, answers: Mapping[str, Answer]) -> MachinesOuts:
         it for it in (*change.outs.former, *left) if not any(is_one_machine(it.identity, own) for own in current)
     ]
     return MachinesOuts(machines=machines, former=former)
+
+
+def _role(spec: MachinesSpec, host: str) -> Role | None:
+    return spec.hosts[host].role if host in spec.hosts else None
 
 
 class _Register:

@@ -111,6 +111,10 @@ class NetworkPreflightSpec(Spec):
             severity=plan.options.network_preflight,
         )
 
+    def before_leaving(self, old: "NetworkPreflightSpec") -> Self:
+        """Return the same with the compute of an earlier spec, which may hold the Ingress VIP until it is drained."""
+        return self.changed(ingress=self.ingress.changed(holders={**old.ingress.holders, **self.ingress.holders}))
+
     def claims_since(self, old: "NetworkPreflightSpec") -> Iterator[tuple[VipClaim, VipClaim]]:
         """Yield each VIP of an earlier spec that this one has, too: before and now."""
         yield old.api, self.api

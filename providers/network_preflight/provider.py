@@ -30,7 +30,7 @@ class NetworkPreflightProvider(Provider[NetworkPreflightSpec, NetworkPreflightOu
     def _update(
         self, old: NetworkPreflightSpec, outs: NetworkPreflightOuts, new: NetworkPreflightSpec
     ) -> NetworkPreflightOuts:
-        return _checked(new)
+        return _checked(new.before_leaving(old) if new.phase is Phase.PRODUCTION else new)
 
     def _read(self, spec: NetworkPreflightSpec, outs: NetworkPreflightOuts) -> NetworkPreflightOuts:
         warn = warnings(spec.urn)

@@ -4,7 +4,7 @@ Source: openshift/installer 5f2b0d3dc3, cmd/openshift-install/command/waitfor.go
 cluster's timestamps; this module counts its own, because the two clocks may differ.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from base.clock import Clock, Wait
@@ -12,10 +12,8 @@ from base.errors import IncompleteError, one_line
 from base.progress import Report, Say, with_time_left
 from base.spec import Model
 from providers.okd_installed.model import OkdInstalledOuts
-from wires.api.resources import ConfigMap, KubernetesReader, Metadata, Status
+from wires.api.resources import OPERATORS, VERSION, ConfigMap, KubernetesReader, Metadata, Status
 
-VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
-OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 POLL_S = 5.0
 ROUTER_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
 STEADY_S = 30.0  # openshift-install wants operators that have not progressed for as long
@@ -32,17 +30,6 @@ class _Release(Model):
 
 class _Status(Status):
     desired: _Release = _Release()
-
-    def problem(self, wanted: Mapping[str, str]) -> str | None:
-        """Return the first condition that is not as wanted, with its message. None: all are."""
-        for kind, status in wanted.items():
-            condition = self.condition(kind)
-            if condition is None:
-                return f"not {kind} yet" if status == "True" else f"yet to report {kind}"
-            if condition.status != status:
-                what = f"not {kind}" if status == "True" else kind
-                return one_line(f"{what}: {condition.message}" if condition.message else what)
-        return None
 
     def unfinished(self) -> str | None:
         """Return what a version that is not complete says of itself: its failure, or its progress. None: complete."""

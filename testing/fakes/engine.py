@@ -348,7 +348,7 @@ def _declared(plan: ClusterPlan) -> Iterator[_Declared]:
     for host in plan.hosts:
         parent = "servers" if isinstance(host, Server) else "spares"
         hosts.append(("BmcHost", parent, host.name))
-        protect = parent == "servers" and plan.options.protects_cluster
+        protect = BmcHostSpec.of(plan, host).protected
         yield _Declared(hosts[-1], BmcHostProvider(), BmcHostSpec.of(plan, host), (machines,), protect)
     rendered, before = render(plan), tuple(hosts)
     for role in Role:

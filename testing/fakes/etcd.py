@@ -12,8 +12,41 @@ from wires.etcd.member import Block
 
 NODES = "/api/v1/nodes/"
 NAMESPACE = "/api/v1/namespaces/openshift-etcd"
+CONFIG_MAPS, SECRETS = f"{NAMESPACE}/configmaps", f"{NAMESPACE}/secrets"
+DEGRADED = "EtcdMembersDegraded"
 SENT_BYTES = 32 * 1024
 """The blocks of a snapshot (snapshotSendBufferSize in v3rpc/maintenance.go of etcd 3.6.8)."""
+
+
+def told_of_members(members: Mapping[int, str]) -> dict[str, Any]:
+    """Return what the ConfigMap of etcd's members has, by the address of each number.
+
+    Source: pkg/operator/etcdendpointscontroller of cluster-etcd-operator, b4786ae33.
+    """
+    return {"data": {f"{number:x}": address for number, address in members.items()}}
+
+
+def objects(members: Mapping[int, str], ca_pem: str, client: Pair) -> dict[str, dict[str, Any]]:
+    """Return what the etcd operator keeps of its members, by path: their addresses, by number, and how to reach them.
+
+    Source: pkg/tlshelpers of the same.
+    """
+    pair = {"tls.crt": client.certificate, "tls.key": client.key}
+    return {
+        ETCD_MEMBERS: told_of_members(members),
+        f"{CONFIG_MAPS}/etcd-ca-bundle": {"data": {"ca-bundle.crt": ca_pem}},
+        f"{SECRETS}/etcd-client": {"data": {name: b64encode(pem.encode()).decode() for name, pem in pair.items()}},
+    }
+
+
+def degraded(members: Collection[str], unhealthy: Collection[str]) -> dict[str, str]:
+    """Return the etcd operator's condition about these members, of which some do not answer.
+
+    Source: pkg/operator/etcdmemberscontroller of the same.
+    """
+    words = f"{len(members) - len(unhealthy)} of {len(members)} members are available"
+    message = f"{words}, {', '.join(unhealthy)} is unhealthy" if unhealthy else "No unhealthy members found"
+    return {"type": DEGRADED, "status": str(bool(unhealthy)), "message": message}
 
 
 @dataclass
@@ -28,18 +61,8 @@ class EtcdApi:
     @classmethod
     def of(cls, members: Sequence[str], ca_pem: str, client: Pair) -> Self:
         """Return one with these addresses of members."""
-        pair = {"tls.crt": client.certificate, "tls.key": client.key}
-        return cls(
-            {
-                f"{NAMESPACE}/configmaps/etcd-endpoints": {
-                    "data": {f"{7 * number:x}": member for number, member in enumerate(members, 1)}
-                },
-                f"{NAMESPACE}/configmaps/etcd-ca-bundle": {"data": {"ca-bundle.crt": ca_pem}},
-                f"{NAMESPACE}/secrets/etcd-client": {
-                    "data": {name: b64encode(pem.encode()).decode() for name, pem in pair.items()}
-                },
-            }
-        )
+        numbered = {7 * number: member for number, member in enumerate(members, 1)}
+        return cls(dict(objects(numbered, ca_pem, client)))
 
     def get(self, address: str, path: str, model: type[R]) -> R | None:
         """See `KubernetesReader`."""
@@ -53,8 +76,7 @@ class EtcdApi:
 class OperatedApi:
     """`KubernetesKeeper` with nodes, and what the etcd operator says of members that it asks at each read.
 
-    Its part is a stand-in: the ConfigMap of pkg/operator/etcdendpointscontroller and the condition of
-    pkg/operator/etcdmemberscontroller, cluster-etcd-operator b4786ae33. It says nothing new once it has stopped.
+    Its part is a stand-in, which says nothing new once it has stopped.
     """
 
     api: EtcdApi
@@ -86,13 +108,9 @@ class OperatedApi:
     create = patch
 
     def _report(self) -> None:
-        listed = {f"{member:x}": address for member, address in self.members().items()}
-        self.api.resources[ETCD_MEMBERS] = {"data": listed}
-        lost = self.unhealthy()
-        words = f"{len(listed) - len(lost)} of {len(listed)} members are available, {', '.join(lost)} is unhealthy"
-        message = words if lost else "No unhealthy members found"
-        condition = {"type": "EtcdMembersDegraded", "status": str(bool(lost)), "message": message}
-        self.api.resources[ETCD] = {"status": {"conditions": [condition]}}
+        members = self.members()
+        self.api.resources[ETCD_MEMBERS] = told_of_members(members)
+        self.api.resources[ETCD] = {"status": {"conditions": [degraded([*members.values()], self.unhealthy())]}}
 
 
 @dataclass

@@ -55,11 +55,11 @@ class ObjectStore:
         found = self.resources[path]
         if {**found["metadata"], **change["metadata"]}["resourceVersion"] != found["metadata"]["resourceVersion"]:
             raise ChangedError("status 409")
-        merged = _merged(found, change)
+        changed = merged(found, change)
         fixed = ("externallyProvisioned", "bootMACAddress")
-        if any(found["spec"].get(key) != merged["spec"].get(key) for key in fixed):
+        if any(found["spec"].get(key) != changed["spec"].get(key) for key in fixed):
             raise RefusedError(f"status 403: {' and '.join(fixed)} can not be changed")
-        self.store_at(path, merged, found["metadata"]["uid"])
+        self.store_at(path, changed, found["metadata"]["uid"])
 
     def delete(self, _address: str, path: str) -> None:
         """Delete a resource; one with finalizers waits for its controller."""
@@ -121,9 +121,10 @@ class ControllersClock:
         self.clock.sleep(seconds)
 
 
-def _merged(found: Any, change: Any) -> Any:
+def merged(found: Any, change: Any) -> Any:
+    """Return a resource with a change, by RFC 7396."""
     if not isinstance(change, dict):
         return change
     base = found if isinstance(found, dict) else {}
     kept = {key: copy.deepcopy(value) for key, value in base.items() if change.get(key, "") is not None}
-    return kept | {key: _merged(base.get(key), value) for key, value in change.items() if value is not None}
+    return kept | {key: merged(base.get(key), value) for key, value in change.items() if value is not None}

@@ -17,7 +17,7 @@ from random import Random
 
 from base.errors import OkdBaremetalError
 
-SURFACES = ("commands", "discovery", "frames", "ipmi", "masks", "readers", "redfish")
+SURFACES = ("commands", "discovery", "frames", "ipmi", "masks", "netbox", "readers", "redfish")
 """Modules beside this one."""
 CANARY = "CNRY7Qx4vT"
 """A part of each secret: no output may have it."""

@@ -74,8 +74,10 @@ def test_ignore_protect_deletes_nothing_that_is_more_than_a_name(production: Pro
 
 
 def test_a_review_has_its_own_words_on_a_protected_server(production: Project, tmp_path: Path) -> None:
-    """Issue 40, 10: Pulumi's `pulumi state unprotect` would give the server up."""
+    """Issue 40, 10: Pulumi's `pulumi state unprotect` would give it up. An earlier release protected compute."""
     project = production.copy(tmp_path / "fewer")
+    (server,) = (urn for urn in project.urns() if urn.endswith("BmcHost::okd-okd-worker-1"))
+    project.pulumi("state", "protect", server, "--yes")
     with project.install_config() as config:
         config["compute"][0]["replicas"] = 1
     done = project.review()

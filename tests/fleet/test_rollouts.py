@@ -16,7 +16,7 @@ from fleet import desk
 from fleet.approvers import Subject, signer
 from fleet.messages import Approval, Order, Wave
 from fleet.notices import URL_FILE
-from fleet.workflows import IN_PRODUCTION, PHASES, ClusterWorkflow, cluster_id, rollout_id
+from fleet.workflows import IN_PRODUCTION, PHASES, UPGRADE, ClusterWorkflow, cluster_id, rollout_id
 from testing.approvers import JANE, public_key
 from testing.fakes.web_hook import web_hook
 from testing.histories import record
@@ -183,6 +183,35 @@ def test_an_update_that_its_site_does_not_begin_waits_for_an_approval(play: Play
         await record(fleet.client, cluster_id("site-a"), "unapproved", accept=accept_golden)
 
     play("site", scenario)
+
+
+@pytest.mark.golden
+def test_an_upgrade_has_its_own_gate_and_holds_its_wave_while_it_stands(play: Play, accept_golden: bool) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        for cluster in ("ahead-a", "ahead-b", "ahead-c"):
+            fleet.site.phases[cluster] = [UPGRADE]
+        fleet.site.problems["ahead-a", f"{UPGRADE}: up"] = "OKD: the upgrade to 4.21.3 has not got on for 600 s"
+        gated = [order(cluster, *PHASES, UPGRADE) for cluster in ("ahead-a", "ahead-b", "ahead-c")]
+        rollout = await fleet.start(wave(*gated[:1]), wave(*gated[1:], at_a_time=2))
+        await fleet.at("ahead-a", f"{UPGRADE}: waits for approval")
+        assert await fleet.approve("ahead-a", "ahead-a-upgrade") == UPGRADE
+        held = ["ahead-a begins", "ahead-a waits", "ahead-a goes on", "ahead-a stopped"]
+        assert await fleet.course(held[-1]) == held
+        fleet.site.problems.clear()
+        await desk.retry(fleet.client, "ahead-a")
+        for cluster in ("ahead-b", "ahead-c"):
+            status = await fleet.at(cluster, f"{UPGRADE}: waits for approval")
+            assert status.preview is not None
+            await fleet.approve(cluster, status.preview.digest)
+        assert await rollout.result() == in_production("ahead-a", "ahead-b", "ahead-c")
+        course = await fleet.course("ahead-c in production")
+        assert course.index("ahead-a in production") < course.index("ahead-b begins")
+        assert [fleet.site.begun["ahead-a", f"{UPGRADE}: {step}"] for step in ("preview", "up")] == [1, 2]
+        status = (await desk.describe(fleet.client, "ahead-a")).status
+        assert [given.phase for given in status.approvals] == [UPGRADE]
+        await record(fleet.client, cluster_id("ahead-a"), "upgraded", accept=accept_golden)
+
+    play("ahead", scenario)
 
 
 def test_an_approval_given_with_the_order_is_of_one_preview_too(play: Play) -> None:

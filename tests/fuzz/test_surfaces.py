@@ -10,6 +10,7 @@ SEEDS = {
     "frames": 5_000,
     "ipmi": 300,
     "masks": 200,
+    "netbox": 40,
     "readers": 500,
     "redfish": 100,
 }

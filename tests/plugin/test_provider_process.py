@@ -31,6 +31,7 @@ PROVIDERS = [
     "providers.vip_handoff.provider.VipHandoffProvider",
     "providers.vip_held.provider.VipHeldProvider",
     "providers.okd_installed.provider.OkdInstalledProvider",
+    "providers.cluster_upgrade.provider.ClusterUpgradeProvider",
     "providers.server_objects.provider.ServerObjectsProvider",
     "providers.network_preflight.provider.NetworkPreflightProvider",
 ]

@@ -20,6 +20,7 @@ from pulumi.runtime.sync_await import _sync_await
 from cluster.known_options import SECRETS
 from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
+from providers.cluster_upgrade.provider import ClusterUpgradeProvider
 from providers.destroy_guard.provider import DestroyGuardProvider
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.machines.provider import MachinesProvider
@@ -45,6 +46,7 @@ PROVIDERS: dict[str, type[ResourceProvider]] = {
     "VipHeld": VipHeldProvider,
     "OkdInstalled": OkdInstalledProvider,
     "ServerObjects": ServerObjectsProvider,
+    "ClusterUpgrade": ClusterUpgradeProvider,
     "DestroyGuard": DestroyGuardProvider,
 }
 

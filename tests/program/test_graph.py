@@ -366,7 +366,21 @@ def test_all_of_production_is_protected_or_what_the_guard_needs(name: str) -> No
     spares = {f"{plan.name}-{spare.name}" for spare in plan.spares}
     with_okd = {each.name for kind in ("OkdInstalled", "ServerObjects") for each in graph.of(kind)}
     assert f"{plan.name}-okd" in with_okd
-    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | with_okd
+    compute = {f"{plan.name}-{server.name}" for server in plan.compute}
+    assert graph.resources.keys() - protected(graph) == assets(graph) | spares | compute | with_okd
+    unprotected = {each.inputs["host"] for each in graph.of("BmcHost") if not each.inputs["protected"]}
+    assert unprotected == {host.name for host in (*plan.spares, *plan.compute)}
+
+
+def test_an_upgrade_comes_after_all_else_and_in_production_alone(bootstrap: Graph) -> None:
+    release = {"version": "4.21.3", "image": f"quay.io/okd/scos-release@sha256:{'5e' * 32}"}
+    graph = run(bootstrap, phase="production", wait="install", upgrade=release)
+    upgrade = graph.one("ClusterUpgrade")
+    assert (graph.refused, graph.after(upgrade), upgrade.protect) == ([], {INGRESS, "okd-okd"}, False)
+    assert upgrade.name in graph.after(graph.one("DestroyGuard"))
+    assert {name: upgrade.inputs[name] for name in release} == release
+    assert (upgrade.inputs["deadline_s"], upgrade.inputs["urn"]) == (14400, upgrade.urn)
+    assert run(upgrade=release).of("ClusterUpgrade") == []
 
 
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:

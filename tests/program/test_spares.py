@@ -72,12 +72,12 @@ def test_unicast_peers_take_no_spare_once_servers_are_installed(with_compute: Ru
     assert refused.startswith("okd-compute: hosts: okd-worker-1: no installed host lists it as a VRRP peer (unicast)")
 
 
-def test_fewer_replicas_delete_a_server_which_is_protected_in_production(with_compute: Run) -> None:
+def test_fewer_replicas_of_compute_delete_a_server_which_is_drained_first(with_compute: Run) -> None:
     production = {"phase": "production", "destroyable": False}
     before = with_compute(2, with_compute(2), **production)
     after = with_compute(1, before, **production)
     server, spare = before.resources[SECOND], after.resources[SECOND]
-    assert server.protect
+    assert not server.protect
     assert server.urn not in {each.urn for each in after.resources.values()}
     assert spare.inputs["spare"]
     assert installed(after) == {*plans.HOSTS[:4]}

@@ -31,6 +31,7 @@ LEFT_OUT = {
     "ProvisionerPreflight": "only reads, and refuses before anything is changed",
     "OkdInstalled": "only reads, once all promises have been kept",
     "ServerObjects": "has its own world, of platform baremetal: `testing/fakes/metal3.py`",
+    "ClusterUpgrade": "has its own world, of one ClusterVersion: `testing/fakes/okd_release.py`",
     "DestroyGuard": "only refuses; `protect` refuses a `destroy` in a history",
 }
 """The kinds of resources that no history has, and why."""
@@ -45,8 +46,8 @@ def program(site: Site, wanted: Wanted) -> tuple[Declared, ...]:
     first = (
         _declared(MACHINES, MachinesProvider(), MachinesSpec.of(plan), protect=protect),
         *(
-            _declared(name, BmcHostProvider(), BmcHostSpec.of(plan, host), MACHINES, protect=protect)
-            for name, host in zip(hosts, plan.hosts, strict=True)
+            _declared(name, BmcHostProvider(), spec, MACHINES, protect=spec.protected)
+            for name, spec in zip(hosts, (BmcHostSpec.of(plan, host) for host in plan.hosts), strict=True)
         ),
         _declared(NETWORK, NetworkPreflightProvider(), NetworkPreflightSpec.of(plan), *hosts, protect=protect),
     )

@@ -4,12 +4,13 @@
 """
 
 import http.client
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from lab.binaries import ensure_binary
-from lab.inventory import load_site
+from lab.inventory import STACK, load_site
 from lab.payload import Payload, make_kubernetes_payload, write_payload
 from lab.rehearsal import okd
 from lab.rehearsal.client import Client
@@ -22,7 +23,9 @@ from payload.kubeconfig import api_ca, read_kubeconfig
 from payload.reading import payload_ca
 from providers.server_objects.engine import ServerObjectsEngine
 from providers.server_objects.model import ServerObjectsSpec
-from providers.vip_handoff.okd import Okd
+from providers.vip_handoff.okd import CONFIG_MAP, Okd
+from testing.certificates import Authority
+from testing.documents import commands
 from testing.fakes.clock import FakeClock
 from testing.namespaces import in_own_network, needs_root
 from testing.scene.cluster import DOMAIN, Cluster, cluster_of
@@ -32,6 +35,7 @@ from testing.scene.ignited import ignite
 from testing.scene.machine import Machine, until
 from wires.api.api import Api
 from wires.api.kubernetes import KubeApi
+from wires.api.resources import ConfigMap
 
 pytestmark = [needs_root, pytest.mark.kubernetes]
 WITHOUT_NODE = ("okd-worker-0", "okd-worker-1")
@@ -95,13 +99,38 @@ def stepped(operators: okd.Okd) -> bool:
     return True
 
 
+def a_certificate_of_its_own(cluster: Cluster, stack: Path) -> None:
+    """Give the API a certificate of another CA, and do what the document says: this program asks it again."""
+    vip, authority = str(cluster.vips[0]), Authority.create("of the site")
+    pair = authority.issue([f"api.{DOMAIN}"])
+    for node in cluster.nodes.values():
+        for kind, pem in (("crt", pair.certificate), ("key", pair.key)):
+            (node.folder / f"opt/openshift/tls/kube-apiserver-lb-server.{kind}").write_text(pem)
+
+    def problem() -> str:
+        kubeconfig = read_kubeconfig(str(stack))
+        assert kubeconfig
+        try:
+            KubeApi.by(kubeconfig, f"api.{DOMAIN}").get(vip, CONFIG_MAP, ConfigMap)
+        except OSError as error:
+            return str(error)
+        return ""
+
+    until("the API has its new certificate", lambda: "CERTIFICATE_VERIFY_FAILED" in problem())
+    (stack.parents[1] / "ca.pem").write_text(authority.pem)
+    block = commands("how-to/what-changed.md", "ca.pem").replace("<stack>", stack.name)
+    subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=stack.parents[1], check=True)
+    assert problem() == ""
+
+
 def test_the_vip_leaves_by_itself_and_the_handoff_awaits_okds_signal(tmp_path: Path, measured: Measured) -> None:
     payload = make_kubernetes_payload(load_site())
-    write_payload(payload, tmp_path / "payload")
+    stack = tmp_path / "stacks" / STACK
+    write_payload(payload, stack / "payload")
     # An absolute path as the stack's name: joined to the folder of all stacks, it remains unchanged.
-    kubeconfig = read_kubeconfig(str(tmp_path))
+    kubeconfig = read_kubeconfig(str(stack))
     assert kubeconfig
-    operator = Operator.of(tmp_path / "payload/auth/kubeconfig")
+    operator = Operator.of(stack / "payload/auth/kubeconfig")
 
     def scenario() -> None:
         with cluster_of("rehearsal", tmp_path, "") as cluster, handoff_of(cluster) as handoff:
@@ -126,8 +155,9 @@ def test_the_vip_leaves_by_itself_and_the_handoff_awaits_okds_signal(tmp_path: P
             lacks = linked(operators, cluster, KubeApi.by(kubeconfig, f"api.{DOMAIN}"))
             assert lacks.endswith("3 of 4 done, waiting on ingress"), "there is no compute here"
             operators.api.client.close()
-            operators.etcd.client.close()
+            operators.etcd_operator.etcd.client.close()
             for store in (kube, written):
                 store.client.close()
+            a_certificate_of_its_own(cluster, stack)
 
     in_own_network(scenario)

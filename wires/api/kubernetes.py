@@ -16,8 +16,8 @@ from base.spec import Model
 from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
 from wires.api.https import get, pool_at, send
-from wires.api.resources import ChangedError, R, RefusedError
-from wires.api.writes import to_api
+from wires.api.resources import EVICTION, ChangedError, HeldError, R, RefusedError
+from wires.api.writes import release_of, to_api
 
 TIMEOUT_S = 3
 """Limit of connect and of the handshake."""
@@ -28,9 +28,32 @@ JSON, MERGE = "application/json", "application/merge-patch+json"
 REFUSED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
 """An admission web hook answers 403, or a code of its own below 500; a schema or another object of the name, 422."""
 
+FAILURE, BUDGET = "Failure", "DisruptionBudget"
+"""Of a Status: that the request failed (metav1.StatusFailure), and for a budget (policyv1.DisruptionBudgetCause)."""
 
-class _Refusal(Model):
+
+class _Cause(Model):
+    reason: str = ""
     message: str = ""
+
+
+class _Details(Model):
+    causes: tuple[_Cause, ...] = ()
+
+
+class _Status(Model):
+    """The answer of an API that has no resource to show."""
+
+    status: str = ""
+    code: int = 0
+    message: str = ""
+    details: _Details = _Details()
+
+    @property
+    def why(self) -> str:
+        """The budget that holds a pod, which the message does not name; else the message."""
+        budgets = [cause.message for cause in self.details.causes if cause.reason == BUDGET]
+        return short("; ".join(budgets) or self.message)
 
 
 @dataclass(frozen=True)
@@ -74,7 +97,7 @@ class KubeApi:
             ChangedError: It has changed since it was read.
             OSError: The connection or TLS failed, no answer came in time, or the API refused.
         """
-        make(to_api(self.server_name, path))
+        make(to_api(self.server_name, path, release=release_of(change)))
         self._change(address, "PATCH", path, {HTTPStatus.OK}, json.dumps(change).encode(), MERGE)
 
     def create(self, address: str, path: str, content: dict[str, Any]) -> None:
@@ -88,22 +111,47 @@ class KubeApi:
         make(to_api(self.server_name, path, "delete"))
         self._change(address, "DELETE", path, {HTTPStatus.OK, HTTPStatus.ACCEPTED, HTTPStatus.NOT_FOUND})
 
+    def evict(self, address: str, pod: str, uid: str) -> None:
+        """Evict one pod, on a new connection. See `KubernetesDrainer`.
+
+        A pod with several budgets stays, although the status is 201: only the content says so (Create in
+        pkg/registry/core/pod/storage/eviction.go of kubernetes 01aa0f3f6).
+        """
+        path = f"{pod}{EVICTION}"
+        make(to_api(self.server_name, path, "create"))
+        _, _, _, _, namespace, _, name = pod.split("/")
+        eviction = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"namespace": namespace, "name": name},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        good = {HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.NOT_FOUND}
+        content = self._change(address, "POST", path, good, json.dumps(eviction).encode(), JSON)
+        answer = _status_in(content)
+        if answer.status == FAILURE and answer.code != HTTPStatus.NOT_FOUND:
+            raise HeldError(answer.why)
+
     def _change(  # noqa: PLR0913, PLR0917  (the parts of a request)
         self, address: str, method: str, path: str, good: Collection[int], body: bytes = b"", kind: str = ""
-    ) -> None:
+    ) -> bytes:
         pool = pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S)
         status, content = send(pool, method, path, ANSWER_S, body, kind)
         if status == HTTPStatus.CONFLICT:
             raise ChangedError(f"status {status}")
+        why = _status_in(content).why
+        if status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise HeldError(why or f"status {status}")
         if status in REFUSED:
-            raise RefusedError(": ".join(filter(None, (f"status {status}", _reason(content)))))
+            raise RefusedError(": ".join(filter(None, (f"status {status}", why))))
         if status not in good:
             raise ConnectionError(f"status {status}")
+        return content
 
 
-def _reason(content: bytes) -> str:
-    """Return what a refusal says; no object of this program that it may quote holds a secret."""
+def _status_in(content: bytes) -> _Status:
+    """Return what an answer says; no object of this program that it may quote holds a secret."""
     try:
-        return short(_Refusal.model_validate_json(content).message)
-    except ValidationError:
-        return ""
+        return _Status.model_validate_json(content)
+    except ValidationError:  # a resource, whose status is an object
+        return _Status()

@@ -3,16 +3,26 @@
 Also the parts that all its resources share.
 """
 
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
+from base.errors import one_line
 from base.spec import Model
 
 R = TypeVar("R", bound=BaseModel)
 NODE_LIST = "/api/v1/nodes"
+VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
+"""The version of OKD's release, which the cluster-version operator applies."""
+OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
 """The etcd operator's resource, a `Reporting` one."""
+PODS_OF = "/api/v1/pods?fieldSelector=spec.nodeName%3D{}"
+"""The pods of a node, of all namespaces."""
+POD = "/api/v1/namespaces/{}/pods/{}"
+EVICTION = "/eviction"
+"""The part of a pod by which it is evicted."""
 ETCD_MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
 """The `ConfigMap` in which the etcd operator keeps the addresses of etcd's members, by id."""
 
@@ -39,6 +49,21 @@ class Status(Model):
     def condition(self, name: str) -> Condition | None:
         """Return the condition of a type, or None: it is not reported."""
         return next((condition for condition in self.conditions if condition.type == name), None)
+
+    def problem(self, wanted: Mapping[str, str]) -> str | None:
+        """Return the first condition that is not as wanted, with its message. None: all are.
+
+        Args:
+            wanted: The wanted status of each condition, by type.
+        """
+        for kind, status in wanted.items():
+            condition = self.condition(kind)
+            if condition is None:
+                return f"not {kind} yet" if status == "True" else f"yet to report {kind}"
+            if condition.status != status:
+                what = f"not {kind}" if status == "True" else kind
+                return one_line(f"{what}: {condition.message}" if condition.message else what)
+        return None
 
 
 class Reporting(Model):
@@ -109,6 +134,30 @@ class KubernetesKeeper(KubernetesWriter, Protocol):
         """Have one resource deleted; one that is missing is a success. It may be there until others let it go.
 
         Raises:
+            RefusedError: See there.
+            OSError: The API is unreachable.
+        """
+        ...
+
+
+class HeldError(ConnectionError):
+    """The pod stays for now: a PodDisruptionBudget needs it, or the API has too many requests. Ask again later."""
+
+
+class KubernetesDrainer(KubernetesKeeper, Protocol):
+    """Evicts pods too."""
+
+    def evict(self, address: str, pod: str, uid: str) -> None:
+        """Have one pod end, if its budget allows that; it may be there until its kubelet has ended it.
+
+        Args:
+            address: Of the API.
+            pod: Its path. One that is missing is a success.
+            uid: Of the pod: another one of its name stays.
+
+        Raises:
+            HeldError: See there; the text names the budget.
+            ChangedError: The pod of this name is another one.
             RefusedError: See there.
             OSError: The API is unreachable.
         """

@@ -54,6 +54,7 @@ TOO_LATE = (
 )
 ADOPTED = ""
 ADOPTING, FIRST_BOOT = "adopting, as it runs from its disk", "booting from disk"
+TAKING_OUT = "taking it out of the cluster"
 INSTALLED, WAS_UP = "installed", "adopted"
 """The last step of a host that was installed, and of one that ran already."""
 
@@ -254,7 +255,7 @@ class Installation:
             self._enter("stopping the running system" if media is None else "stopping an interrupted installation")
             yield from steps.power(Power.OFF)
         if self.adapters.take_out:
-            self._enter("taking it out of the cluster")
+            self._enter(TAKING_OUT)
             yield from self.adapters.take_out()
         self._enter("media")
         url = yield from self._publish(steps)

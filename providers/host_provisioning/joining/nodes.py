@@ -54,10 +54,15 @@ class _NodeStatus(Status):
     node_info: _NodeInfo = Field(_NodeInfo(), alias="nodeInfo")
 
 
+class _NodeSpec(Model):
+    unschedulable: bool = False
+
+
 class Node(Model):
     """A node, by what it reports."""
 
     metadata: Metadata
+    spec: _NodeSpec = _NodeSpec()
     status: _NodeStatus = _NodeStatus()
 
     @property

@@ -12,6 +12,7 @@ from testing.fakes.fleet.tree import ROOT, Document, collection, link, resource
 from testing.fakes.fleet.vendor import Vendor
 
 TB = 10**12
+CHASSIS = f"{ROOT}/Chassis/1"
 EXPAND = "?$expand=.($levels=1)"
 
 
@@ -37,6 +38,7 @@ class Hardware:
         raid: RAIDType of one volume of all drives; empty if there is none.
         raw: Whether each drive is listed as a volume, too.
         expands: Whether the service expands lists.
+        place: Where its chassis was told that it is, without the unit; empty: the System links none.
         lldp: Where LLDP neighbours are: `ports` of network adapters, or `connections` of an iDRAC; empty: nowhere.
     """
 
@@ -57,6 +59,7 @@ class Hardware:
     raid: str = ""
     raw: bool = False
     expands: bool = False
+    place: tuple[tuple[str, Any], ...] = ()
     lldp: str = ""
 
 
@@ -68,6 +71,7 @@ DELL = replace(
     cards=("NIC.Embedded.1-1-1", "NIC.Slot.5-1"),
     raw=True,
     expands=True,
+    place=(("Rack", "A1"), ("RackOffsetUnits", "EIA_310"), ("Row", "")),
     lldp="connections",
 )
 # A captured DL365 (HewlettPackard/ilo-redfish-emulator 578997c): RAID1. A captured DL385, off: no links.
@@ -75,9 +79,14 @@ HPE = replace(
     PLAIN, cpu="AMD EPYC 7313 16-Core Processor                ", summary=None, link=None, raid="RAID1", lldp="ports"
 )
 # A captured SR670 V2 and SYS-821GE: the card to the BMC is listed among the others.
-LENOVO = replace(PLAIN, to_bmc="ToManager", expands=True)
+# Of the first, an empty place.
+LENOVO = replace(PLAIN, to_bmc="ToManager", expands=True, place=(("Rack", ""), ("RackOffsetUnits", "EIA_310")))
 SUPERMICRO = replace(
-    LENOVO, summary="Intel(R) Xeon(R) processor", functions=True, drive=(("MediaType", None), ("Protocol", None))
+    LENOVO,
+    summary="Intel(R) Xeon(R) processor",
+    functions=True,
+    place=(),
+    drive=(("MediaType", None), ("Protocol", None)),
 )
 # A captured X10DRi (bmc-toolbox/redfish-mocks 1cb61a9): it counts cores, and links no Storage.
 OLD = replace(PLAIN, cpu="Intel(R) Xeon(R) CPU E5-2630 v2 @ 2.60GHz", count=20, cores=10, drives=0)
@@ -127,6 +136,13 @@ def of_system(vendor: Vendor) -> Document:
     }
 
 
+def with_chassis(vendor: Vendor, system: Document) -> Document:
+    """Return a system with its link to its chassis, if it has one."""
+    if hardware_of(vendor).place:
+        system["Links"]["Chassis"] = [link(CHASSIS)]
+    return system
+
+
 def with_links(vendor: Vendor, manager: Document) -> Document:
     """Return a manager with its link to Dell's list of neighbours, if it has one."""
     if hardware_of(vendor).lldp == "connections":
@@ -165,6 +181,7 @@ def documents(vendor: Vendor) -> Documents:
             if row.functions
         },
         **(_cabling(row, path) if row.lldp else {}),
+        **({CHASSIS: partial(_chassis, row)} if row.place else {}),
         f"{path}/Storage": _collection(f"{path}/Storage", "StorageCollection", ["1"]),
         controller: _always(_storage(controller, drives)),
         **{f"{controller}/Drives/{name}": partial(_drive, row, controller, name) for name in drives},
@@ -257,6 +274,14 @@ def _port(path: str, number: str, machine: Machine) -> Document:
         "LLDPReceive": {**cabled, "PortIdSubtype": "IfName"} if number == "0" else nothing,
     }
     return resource(f"{path}/{number}", "Port.v1_6_0.Port", Ethernet=ethernet)
+
+
+def _chassis(row: Hardware, machine: Machine) -> Document:
+    unit = machine.index + 9 if dict(row.place)["Rack"] else 1
+    placement = {**dict(row.place), "RackOffset": unit}
+    links = {"ComputerSystems": [link(machine.vendor.system_path)]}
+    kind = "Chassis.v1_14_0.Chassis"
+    return resource(CHASSIS, kind, ChassisType="RackMount", Location={"Placement": placement}, Links=links)
 
 
 def _function_path(card: str) -> str:

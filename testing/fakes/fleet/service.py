@@ -114,7 +114,9 @@ def _routes(vendor: Vendor) -> Routes:
         tree.ROOT: lambda machine: tree.root(machine) | hardware.of_root(vendor),
         f"{tree.ROOT}/Systems": tree.systems,
         f"{tree.ROOT}/Managers": tree.managers,
-        vendor.system_path: lambda machine: tree.system(machine) | hardware.of_system(vendor),
+        vendor.system_path: lambda machine: (
+            hardware.with_chassis(vendor, tree.system(machine)) | hardware.of_system(vendor)
+        ),
         **({written: tree.settings} if vendor.boot_in_settings else {}),
         vendor.manager_path: lambda machine: hardware.with_links(vendor, tree.manager(machine)),
         vendor.media_path: tree.media,

@@ -8,8 +8,7 @@ from jsonschema import Draft202012Validator
 
 from base.errors import ConfigError
 from base.yaml_text import parse_yaml
-from cluster.options import Phase
-from fleet.plan import Fleet, load, schema
+from fleet.plan import Fleet, Gate, load, schema
 
 FULL = """
 sites:
@@ -47,7 +46,7 @@ def test_every_field_is_read(tmp_path: Path) -> None:
     fleet = loaded(tmp_path, FULL)
     assert fleet.clusters == ("north-a", "north-b", "south-a")
     assert [fleet.site_of[cluster] for cluster in fleet.clusters] == ["north", "north", "south"]
-    assert fleet.gates == (Phase.PRODUCTION,)
+    assert fleet.gates == (Gate.PRODUCTION,)
     assert fleet.approvers == {"jane": "5eed" * 16}
     first, last = fleet.resolved_waves
     assert (first.clusters, first.at_a_time, first.hold_at) == (("south-a",), 1, 1)
@@ -58,7 +57,8 @@ def test_sites_alone_are_one_wave_of_all_one_at_a_time_with_both_gates(tmp_path:
     fleet = loaded(tmp_path, SITES)
     [wave] = fleet.resolved_waves
     assert (wave.clusters, wave.at_a_time, wave.hold_at) == (fleet.clusters, 1, 1)
-    assert fleet.gates == (Phase.BOOTSTRAP, Phase.PRODUCTION)
+    assert fleet.gates == (Gate.BOOTSTRAP, Gate.PRODUCTION, Gate.UPGRADE)
+    assert fleet.upgrades == {}
 
 
 @pytest.mark.parametrize("text", [FULL, SITES])
@@ -74,6 +74,35 @@ def test_what_is_no_public_key_is_refused(tmp_path: Path, key: str) -> None:
         f"approvers.jane: {key} is no public key of 64 hexadecimal digits. "
         "Fix: write the line that `okd-baremetal fleet approver NAME FILE` printed"
     )
+
+
+def test_the_clusters_of_a_wave_are_upgraded_to_the_release_that_it_names(tmp_path: Path) -> None:
+    release = f"{{version: 4.21.3-okd-scos.1, image: 'quay.io/okd/scos-release@sha256:{'5e' * 32}'}}"
+    waves = f"waves: [{{clusters: [south-a]}}, {{upgrade: {release}}}]"
+    fleet = loaded(tmp_path, f"{SITES}\n{waves}")
+    assert fleet.upgrades.keys() == {"north-a", "north-b"}
+    assert {(each.version, each.image) for each in fleet.upgrades.values()} == {
+        ("4.21.3-okd-scos.1", f"quay.io/okd/scos-release@sha256:{'5e' * 32}")
+    }
+
+
+@pytest.mark.parametrize(
+    ("release", "start"),
+    [
+        pytest.param("{version: 4.21.3}", "waves[0].upgrade.image: Field required", id="no-image"),
+        pytest.param(
+            "{version: 4.21.3, image: 'okd:4.21.3'}", "waves[0].upgrade.image: an image by its digest", id="tag"
+        ),
+        pytest.param(
+            f"{{version: v4.21, image: 'okd@sha256:{'5e' * 32}'}}",
+            "waves[0].upgrade.version: a version such as",
+            id="no",
+        ),
+    ],
+)
+def test_a_release_is_named_by_version_and_digest(tmp_path: Path, release: str, start: str) -> None:
+    [line] = refused(tmp_path, f"{SITES}\nwaves: [{{upgrade: {release}}}]")
+    assert line.startswith(start), line
 
 
 def test_an_empty_list_of_gates_means_no_gates(tmp_path: Path) -> None:
@@ -174,7 +203,9 @@ def test_a_wrong_wave_is_one_line(tmp_path: Path, waves: str, line: str) -> None
             id="number-as-a-name",
         ),
         pytest.param(
-            f"{SITES}\ngates: [boot]", "gates[0]: Input should be 'bootstrap' or 'production'", id="no-phase"
+            f"{SITES}\ngates: [boot]",
+            "gates[0]: Input should be 'bootstrap', 'production' or 'upgrade'",
+            id="no-phase",
         ),
         pytest.param(
             "sites:\n  north: [a]\n  north: [b]",

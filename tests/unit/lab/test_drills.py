@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from unittest.mock import create_autospec
 
@@ -54,6 +55,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
         stack = create_autospec(Stack, instance=True, project=project)
         stack.name, stack.copy.return_value, stack.run.side_effect = "rehearsal", stack, pulumi
         stack.try_run.return_value = Outcome(1, found.refused)
+        stack.follow.side_effect = partial(Stack.follow, stack)
         stack.execute.return_value = Outcome(found.code, found.printed)
         monkeypatch.setattr(lab_site, "bmc_writes", iter(found.writes).__next__)
         monkeypatch.setattr(lab_site, "change_bmcs", lambda *_, **__: None)

@@ -13,9 +13,10 @@ import pytest
 
 from base.errors import IncompleteError
 from lab.inventory import load_site
-from lab.rehearsal import okd
+from lab.rehearsal import etcd_operator, operators
 from lab.rehearsal.client import STEP_S, Client
-from lab.rehearsal.etcd import Etcd
+from lab.rehearsal.etcd import Etcd, Voter
+from lab.rehearsal.etcd_operator import EtcdOperator
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.objects import ObjectProofs
 from lab.rehearsal.okd import VERSION, Okd
@@ -25,6 +26,8 @@ from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
+from providers.etcd_access import EtcdAccess
+from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.okd_installed.engine import OkdInstalledEngine
 from providers.okd_installed.model import OkdInstalledOuts
 from providers.server_objects.model import ServerObjectsSpec
@@ -32,13 +35,13 @@ from providers.server_objects.objects import COLLECTIONS
 from testing import clusters
 from testing.fakes.clock import FakeClock
 from testing.fakes.metal3 import HOSTS, MACHINES, PROVISIONINGS, Object
-from wires.api.resources import R
+from wires.api.resources import ETCD, ETCD_MEMBERS, R
 
 PLAN = clusters.plan("baremetal")
 NAMES = [server.name for server in PLAN.servers]
 MASTERS, WORKERS = NAMES[:3], NAMES[3:]
 SERVERS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
-LISTS = {*PATHS, "nodes", "clusteroperators"}
+LISTS = {*PATHS, "nodes", "pods", "clusteroperators"}
 
 
 @dataclass
@@ -100,13 +103,28 @@ class Cluster:
     folder: Path
     client: MemoryClient = field(default_factory=MemoryClient)
     etcd: Any = field(default_factory=lambda: create_autospec(Etcd, instance=True))
+    dead: set[str] = field(default_factory=set)
+    """The addresses of the members of etcd that do not answer."""
 
     def __post_init__(self) -> None:
-        self.okd = Okd(PLAN, OkdApi(self.client), self.etcd)
-        self.etcd.started_voters.return_value = list(MASTERS)
+        api = OkdApi(self.client)
+        self.okd = Okd(PLAN, api, EtcdOperator(PLAN, api, self.etcd, "the CA"))
+        self.set_voters(*MASTERS)
+        self.client.store(ETCD, {"metadata": {"name": "cluster"}})  # of the payload's manifest
         for server in PLAN.servers:
             self.set_node(server.name, is_ready=True)
         self.set_servers(*MASTERS)
+
+    def set_voters(self, *names: str) -> None:
+        machines = (PLAN.bootstrap, *PLAN.servers)
+        addresses = {machine.name: str(machine.address) for machine in machines}
+        self.etcd.started_voters.return_value = [
+            Voter(number, name, addresses[name]) for number, name in enumerate(names, 10)
+        ]
+
+    def answer(self, _url: str, address: str, _ca_pem: str) -> int:
+        """See `lab.rehearsal.segment.status`."""
+        return 0 if address in self.dead else 200
 
     def set_node(self, name: str, *, is_ready: bool) -> None:
         addresses = {server.name: str(server.address) for server in PLAN.servers}
@@ -149,15 +167,16 @@ class Cluster:
 def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
     cluster = Cluster(tmp_path)
     monkeypatch.setattr(ObjectProofs, "api", OkdApi(cluster.client))
+    monkeypatch.setattr(etcd_operator, "status", cluster.answer)
     return cluster
 
 
 def bootstrap_in_etcd(cluster: Cluster) -> None:
-    cluster.etcd.started_voters.return_value = [*MASTERS, PLAN.bootstrap.name]
+    cluster.set_voters(*MASTERS, PLAN.bootstrap.name)
 
 
 def member_missing(cluster: Cluster) -> None:
-    cluster.etcd.started_voters.return_value = MASTERS[:2]
+    cluster.set_voters(*MASTERS[:2])
 
 
 def no_router(cluster: Cluster) -> None:
@@ -201,10 +220,27 @@ def test_the_version_is_complete_once_each_operator_has_what_it_needs(
 def test_etcds_members_and_the_name_of_the_cluster_are_in_the_api(cluster: Cluster) -> None:
     bootstrap_in_etcd(cluster)
     cluster.act()
-    members = cluster.client.call("GET", "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints")
-    assert members["data"] == {f"id-{server.name}": str(server.address) for server in PLAN.control_plane}
+    members = cluster.client.call("GET", ETCD_MEMBERS)
+    assert members["data"] == {
+        f"{number:x}": str(server.address) for number, server in enumerate(PLAN.control_plane, 10)
+    }
     named = cluster.client.call("GET", "/apis/config.openshift.io/v1/infrastructures/cluster")
     assert named["status"]["infrastructureName"] == "okd-lab"
+
+
+def test_this_program_finds_etcds_members_and_the_one_that_is_dead(cluster: Cluster) -> None:
+    """What the etcd operator has reported is what a replacement asks for."""
+    api, addresses = Reader(cluster.client), [str(server.address) for server in PLAN.control_plane]
+    cluster.act()
+    connect = create_autospec(lambda *_: None)
+    assert EtcdAccess(api, "", connect).reach() == (connect.return_value, addresses)
+    assert connect.call_args.args[0] == b"the CA"
+    quorum = EtcdQuorum(api, "")
+    assert quorum.member_problem() is None
+    cluster.dead = {addresses[0]}
+    cluster.act()
+    words = f"a member of etcd does not answer: 2 of 3 members are available, {addresses[0]} is unhealthy"
+    assert quorum.member_problem() == words
 
 
 def test_a_cluster_at_rest_is_read_and_not_written(cluster: Cluster) -> None:
@@ -267,12 +303,11 @@ def test_a_metal3_that_never_started_fails_the_proof(cluster: Cluster) -> None:
 def test_what_the_operators_cannot_bear_ends_them_and_fails_the_proof(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(okd, "EVERY_S", 0)
+    monkeypatch.setattr(operators, "EVERY_S", 0)
     details = {"inspect.metal3.io/hardwaredetails": '{"nics": [], "disks": []}'}
     cluster.make_objects(*PATHS, okd_worker_0=lambda own: own["metadata"].update(annotations=details))
-    cluster.okd.start()
-    assert cluster.okd._thread
-    cluster.okd._thread.join(60)
+    with pytest.raises(RehearsalError, match=r"the lab's operators of OKD ended: AssertionError: .*disks"):
+        cluster.okd.start()
     with pytest.raises(RehearsalError, match=r"faults of the lab's OKD: seen AssertionError: .*disks"):
         cluster.proofs().touched_no_server()
 

@@ -20,7 +20,7 @@ from cluster.plan.model import Machine
 from lab.inventory import load_site
 from lab.nics import machine_mac
 from lab.rehearsal import proofs
-from lab.rehearsal.etcd import Etcd
+from lab.rehearsal.etcd import Etcd, Voter
 from lab.rehearsal.kube import Kube, Operator
 from lab.rehearsal.proofs import Proofs, chosen_time_servers
 from lab.rehearsal.report import RehearsalError, Report
@@ -288,7 +288,7 @@ def prove(plan: Intent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
         monkeypatch.setattr(proofs, "answering_macs", lambda address, wait_s=1.0: frozenset(found.macs[address]))
         monkeypatch.setattr(proofs, "status", status)
         monkeypatch.setattr(dns.query, "udp_with_fallback", found.resolve)
-        monkeypatch.setattr(Etcd, "started_voters", lambda _: sorted(found.voters))
+        monkeypatch.setattr(Etcd, "started_voters", lambda _: [Voter(7, name, "") for name in sorted(found.voters)])
         monkeypatch.setattr(Kube, "ready_since", lambda _: dict.fromkeys(sorted(found.ready), "2026-11-22T22:27:15Z"))
         report = Report("dual-stack", folder=tmp_path)
         proof(Proofs(plan, "", report), found)

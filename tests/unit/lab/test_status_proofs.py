@@ -10,6 +10,7 @@ import pytest
 from cli.status.answers import Level, Row
 from cli.status.cluster import Cluster
 from cli.status.printed import json_of
+from lab.rehearsal import status
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Outcome, Stack
 from lab.rehearsal.status import StatusProofs
@@ -26,8 +27,10 @@ Make = Callable[[list[Row], int], StatusProofs]
 
 
 @pytest.fixture
-def make(tmp_path: Path) -> Make:
+def make(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Make:
     """Return a function that returns the proofs of a status that prints these rows, and ends with an exit code."""
+
+    monkeypatch.setattr(status, "SETTLES_S", 0)
 
     def proofs(rows: list[Row], code: int) -> StatusProofs:
         printed = json_of(Cluster("rehearsal", PLAN, datetime.now(UTC)), rows)
@@ -42,6 +45,17 @@ def test_a_cluster_that_serves_has_no_wrong_row(make: Make) -> None:
     proofs = make(GOOD, 0)
     proofs.finds_nothing_wrong("now")
     assert all(proof.holds for proof in proofs.report.proofs)
+
+
+def test_a_row_that_is_wrong_for_a_moment_is_looked_at_again(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(status, "SETTLES_S", 60)
+    monkeypatch.setattr("lab.rehearsal.proofs.POLL_S", 0)
+    busy = Row("api", "VIP 192.0.2.5", Level.WRONG, "not ready on 6443")
+    then = (make([*GOOD, busy], 1), make(GOOD, 0))
+    proofs = then[1]
+    proofs.stack.execute.side_effect = [own.stack.execute.return_value for own in then]  # type: ignore[attr-defined]
+    proofs.finds_nothing_wrong("now")
+    assert proofs.stack.execute.call_count == len(then)  # type: ignore[attr-defined]
 
 
 def test_etcd_is_not_asked_of_an_operator_that_is_a_stand_in(make: Make) -> None:

@@ -28,6 +28,7 @@ SPECS: dict[str, dict[str, str]] = {
     "VipHeldSpec": {"Ingress VIP": "all", "compute": "all"},
     "BootstrapVmSpec": {"API VIP": "first", "control plane": "first"},
     "OkdInstalledSpec": {"API VIP": "first"},
+    "ClusterUpgradeSpec": {"API VIP": "first"},
     "ServerObjectsSpec": {"API VIP": "first", "control plane": "all"},
 }
 """The machines whose addresses are in a spec. The first one suffices to ask a machine; proofs need all."""

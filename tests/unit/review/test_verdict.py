@@ -8,8 +8,10 @@ import pytest
 
 from assets.contract import CONNECTIONS
 from base.spec import Spec
+from cluster.options import Release
 from cluster.plan import ClusterPlan, Role
 from providers.bootstrap_vm.model import BootstrapVmSpec
+from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.network_preflight.model import NetworkPreflightSpec
 from providers.okd_installed.model import OkdInstalledSpec
@@ -281,6 +283,21 @@ def test_a_server_that_becomes_a_spare_and_a_spare_that_becomes_a_server() -> No
     ) == [f"!Switches off {W1}, where the machine is the one that its consent names."]
 
 
+def test_compute_that_leaves_is_drained_before_it_is_given_up() -> None:
+    old = installation(PLAN, Role.COMPUTE)
+    new = old.changed(hosts={W0: old.hosts[W0]})
+    given_up = step("delete", f"okd-{W1}", bmc_host(PLAN, W1), None)
+    drains = (
+        f"!Cordons and drains {W1}, as far as PodDisruptionBudgets allow; then switches it off, and deletes its node."
+    )
+    assert sentences(installs(old, new, W0, W1), given_up) == [
+        drains,
+        f"!Switches off {W1}, and gives it up; nothing on disks is deleted.",
+        f"1 installed server is not touched by this change: {W0}.",
+    ]
+    assert sentences(step("delete", "okd-compute", old, None), given_up)[0] != drains, "a destroy drains nothing"
+
+
 def test_a_server_that_is_replaced_is_switched_off_twice() -> None:
     server = bmc_host(PLAN, W1)
     assert sentences(step("replace", f"okd-{W1}", server, server)) == [
@@ -316,11 +333,22 @@ def test_objects_of_servers_are_made_and_those_of_one_that_leaves_go() -> None:
     fewer = spec.changed(objects={name: own for name, own in spec.objects.items() if "worker-1" not in name})
     assert sentences(step("update", "okd-objects", spec, fewer)) == [
         made.format("4 servers"),
-        "!Deletes BareMetalHost and Machine of okd-worker-1: OKD drains and deletes the node.",
+        "!Deletes BareMetalHost and Machine of okd-worker-1: OKD drains and deletes the node if it is still there.",
     ]
     assert sentences(step("delete", "okd-objects", spec, None)) == [
         "Leaves the BareMetalHosts and Machines to the cluster."
     ]
+
+
+def test_an_upgrade_is_grave_and_names_version_image_and_snapshot() -> None:
+    release = Release(version="4.21.3", image=f"quay.io/okd/scos-release@sha256:{'5e' * 32}")
+    spec = ClusterUpgradeSpec.of(plans.plan(snapshots="/srv/etcd"), plans.STACK, release)
+    said = f"!Upgrades OKD to `4.21.3`, image `sha256:{'5e' * 32}` of `quay.io/okd/scos-release`: "
+    assert sentences(step("create", "okd-upgrade", None, spec)) == [
+        "Saves etcd below `/srv/etcd` before OKD is upgraded; without a snapshot, that is not begun.",
+        f"{said}one node after the other restarts, and no cluster goes back.",
+    ]
+    assert sentences(step("delete", "okd-upgrade", spec, None)) == ["No machine is changed."]
 
 
 def test_another_kind_of_resource_is_named() -> None:

@@ -3,7 +3,9 @@
 import hashlib
 import json
 
+from cluster.options import Release
 from providers.bmc_host.model import AsFound, BmcHostOuts
+from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.server_objects.model import ServerObjectsSpec
 from review.preview import read_preview
 from review.verdict import OWN
@@ -65,6 +67,19 @@ def test_what_pulumi_libvirt_makes_is_in_the_plan() -> None:
     assert planned(step_of("create", "Pool", "okd-pool", None, {"name": "okd"})) == {
         "Pool::okd-pool": ["Pool okd-pool: create"]
     }
+
+
+def test_an_upgrade_may_only_save_etcd_and_set_what_was_approved() -> None:
+    release = Release(version="4.21.3", image=f"quay.io/okd/scos-release@sha256:{'5e' * 32}")
+    spec = ClusterUpgradeSpec.of(clusters.plan("rehearsal", snapshots="/srv/etcd"), plans.STACK, release)
+    (writes,) = planned(step("create", "okd-upgrade", None, spec)).values()
+    assert writes == [
+        f"API api.okd.lab.test: change clusterversions/version to 4.21.3 {release.image}",
+        f"folder /srv/etcd/{plans.STACK}: save etcd",
+    ]
+    (writes,) = planned(step("update", "okd-upgrade", spec, spec.changed(snapshots="", version="4.21.4"))).values()
+    assert writes == [f"API api.okd.lab.test: change clusterversions/version to 4.21.4 {release.image}"]
+    assert planned(step("delete", "okd-upgrade", spec, None)) == {}
 
 
 def test_objects_of_servers_may_be_made_and_changed_and_stay_at_the_end() -> None:

@@ -62,7 +62,7 @@ _NAMES = {
         *("Drives", "Ethernet", "EthernetInterfaces", "HostInterface", "Identifiers", "MemorySummary"),
         *("NetworkDeviceFunction", "NetworkDeviceFunctions", "NetworkInterfaces", "ProcessorSummary", "Processors"),
         *("Storage", "Volumes"),
-        *("DellSwitchConnectionCollection", "LLDPReceive", "NetworkAdapter", "Ports"),
+        *("Location", "Placement", "DellSwitchConnectionCollection", "LLDPReceive", "NetworkAdapter", "Ports"),
     ),
     Rule.LINK: ("@odata.id", "@Redfish.ActionInfo"),
     Rule.TARGET: ("target",),
@@ -87,9 +87,9 @@ _NAMES = {
     ),
     Rule.NUMBER: (
         *("CapacityBytes", "CoreCount", "Count", "LogicalProcessorCount", "RotationSpeedRPM", "SpeedMbps"),
-        *("TotalCores", "TotalSystemMemoryGiB", "TotalThreads"),
+        *("RackOffset", "TotalCores", "TotalSystemMemoryGiB", "TotalThreads"),
     ),
-    Rule.TERM: ("InstructionSet", "RAIDType"),
+    Rule.TERM: ("InstructionSet", "RAIDType", "RackOffsetUnits"),
     Rule.MAC: ("AssociatedMACAddresses", "MACAddress", "PermanentMACAddress", "SwitchConnectionID"),
     Rule.WWN: ("DurableName",),
     Rule.PCI: ("UefiDevicePath",),
@@ -97,7 +97,10 @@ _NAMES = {
     Rule.TEXT: ("LicenseString", "Manufacturer", "Model", "Product", "Vendor", "Version"),
     Rule.VERSION: ("BiosVersion", "FirmwareVersion"),
     Rule.PLAIN: ("Inserted", "SecureBootEnable"),
-    Rule.OPERATOR_TEXT: ("ChassisId", "DisplayName", "Name", "PortId", "SwitchPortConnectionID", "SystemName"),
+    Rule.OPERATOR_TEXT: (
+        *("ChassisId", "DisplayName", "Name", "PortId", "SwitchPortConnectionID", "SystemName"),
+        *("Rack", "Row"),
+    ),
     Rule.MESSAGE: ("MessageId", "code"),
 }
 RULES = {name: rule for rule, names in _NAMES.items() for name in names}
@@ -123,6 +126,8 @@ def filter_document(document: dict[str, Any], leaf: Leaf, within: str = "") -> d
 def _rule(name: str, within: str) -> Rule | None:
     if (within, name) == ("Parameters", "Name"):  # of an action, in its ActionInfo
         return Rule.WORD
+    if (within, name) == ("Links", "Chassis"):  # those of the service root are of all parts
+        return Rule.INNER
     own = ACTION.fullmatch(name) or (name.isalpha() and OWN.search(name))
     if own or (within == "Oem" and VENDOR.fullmatch(name)):
         return Rule.INNER

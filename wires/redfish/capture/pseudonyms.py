@@ -53,7 +53,7 @@ MOST_NUMBERS = 2
 KEPT_TYPES: dict[Rule, tuple[type, ...]] = {Rule.PLAIN: (bool,), Rule.NUMBER: (int, float)}
 """The types of values that a rule keeps as they are."""
 WORDS_IN = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+|[^A-Za-z\d._-]")
-TERM = re.compile(r"RAID\d{1,2}(?:TP)?|None|x86(?:-64)?|ARM-A(?:32|64)|[A-Za-z]{1,20}")
+TERM = re.compile(r"RAID\d{1,2}(?:TP)?|None|EIA_310|x86(?:-64)?|ARM-A(?:32|64)|[A-Za-z]{1,20}")
 PCI = re.compile(r"PciRoot\(0x[0-9A-F]{1,4}\)(?:/Pci\(0x[0-9A-F]{1,2},0x[0-9A-F]{1,2}\))*", re.I)
 TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:Z|[+-]\d\d:\d\d)?")
 WORD = re.compile("[A-Za-z]{1,40}(?:-[A-Za-z]{1,10})?")
@@ -106,7 +106,7 @@ class Pseudonyms:
         return "/".join(map(self._part, path.split("/")))
 
     def _leaf(self, rule: Rule, value: Any) -> Any:
-        if isinstance(value, KEPT_TYPES.get(rule, ())):
+        if value == "" or isinstance(value, KEPT_TYPES.get(rule, ())):
             return value
         return self._rules.get(rule, self._pseudonym)(str(value))
 

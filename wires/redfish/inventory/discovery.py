@@ -94,8 +94,9 @@ class BmcDiscovery(BmcProbe):
             clock_ahead_s=self._try("clock", None, self._clock_ahead_s),
             certificate_sha256=certificate.sha256 if certificate else "",
         )
+        rack = self._try("rack", "", self._rack, system)
         cards = tuple(self._cabled(system, read.cards))
-        read = read.changed(cards=cards, requests=self.requests)
+        read = read.changed(rack=rack, cards=cards, requests=self.requests)
         gaps = joined([*self._gaps, *gaps_of(read, {gap.what for gap in self._gaps})])
         return self._masked(read.changed(gaps=gaps))
 
@@ -202,6 +203,11 @@ class BmcDiscovery(BmcProbe):
                 function = self._try(what, NOTHING, self._document, path)
             cards.append(parts.card(interface, function))
         return cards
+
+    def _rack(self, system: Document) -> str:
+        chassis = map(parts.link_of, parts.listed(parts.part(system, "Links"), "Chassis"))
+        path = next(filter(None, chassis), "")
+        return parts.rack(self._document(path)) if path else ""
 
     def _cabled(self, system: Document, cards: Sequence[Card]) -> Iterator[Card]:
         """Yield the cards with what LLDP told of the other ends of their cables. It is read last of all."""

@@ -18,6 +18,7 @@ OF_SERVER: Told = {
     "CPU architecture": lambda it: it.cpu.architecture,
     "UUID": lambda it: it.uuid,
     "serial": lambda it: it.serial,
+    "rack": lambda it: it.rack,
     "power": lambda it: it.power,
     "BMC firmware": lambda it: it.firmware,
     "BIOS": lambda it: it.bios,

@@ -13,6 +13,8 @@ LINKS: dict[str, Link] = {"linkup": "up", "up": "up", "linkdown": "down", "down"
 BOOTS = {"PXE": True, "HTTP": True, "Disabled": False}
 """Whether the firmware boots from a card, by BootMode of its NetworkDeviceFunction."""
 MIB_OF_GIB = 1024
+UNITS = {"EIA_310": "U", "OpenU": "OU"}
+"""By RackOffsetUnits."""
 MOST = 10**18
 """Above it, a number is none of a server: JSON's `1e999` is infinite."""
 
@@ -65,6 +67,18 @@ def memory_mib(system: Document) -> int | None:
     """Return the memory of a system."""
     gib = number(part(system, "MemorySummary"), "TotalSystemMemoryGiB")
     return None if gib is None else round(gib * MIB_OF_GIB)
+
+
+def rack(chassis: Document) -> str:
+    """Return where a chassis is, with two digits for its unit, so that texts sort as units do; empty without a rack.
+
+    Source: captured trees of Dell and Lenovo (NVIDIA/libredfish c094c9e6), where an untold place is an empty Rack
+    with a RackOffset of 0 or 1. Those of HPE, Supermicro and NVIDIA have none.
+    """
+    place = part(chassis, "Location", "Placement")
+    unit, named = whole(place, "RackOffset"), words(place, "Rack")
+    at = f"{UNITS.get(words(place, 'RackOffsetUnits'), '')}{unit:02}" if unit else ""
+    return " ".join(filter(None, (words(place, "Row"), named, at))) if named else ""
 
 
 def cpu(system: Document, first: Document, most: int) -> Cpu:

@@ -27,6 +27,7 @@ from testing.site_clone import RUN, SiteClone, approved
 
 pytestmark = needs_root
 STACK = "example"
+RELEASE = {"version": "4.21.3", "image": f"quay.io/okd/scos-release@sha256:{'5e' * 32}"}
 PLAN, SLOWER, SLOWEST = plans.plan(), *(plans.plan(deadlines={"bmc_s": seconds}) for seconds in (90, 120))
 HOST = preview_steps.step("create", "okd-master-0", new=preview_steps.bmc_host(PLAN, "okd-master-0"))
 URN = HOST["urn"]
@@ -59,9 +60,9 @@ class Site(SiteClone):
         shutil.copytree(ROOT / "stacks" / STACK, remote / "stacks" / STACK)
         super().__init__(folder, STACK)
 
-    def update(self, digest: str = "", run: str = RUN) -> Update:
+    def update(self, digest: str = "", run: str = RUN, phase: str = "bootstrap") -> Update:
         """Return an update that was approved, if it has a digest."""
-        step = replace(self.step(digest=digest), run=run)
+        step = replace(self.step(phase, digest=digest), run=run)
         return Update(self.orders, approved(step) if digest else step)
 
 
@@ -100,6 +101,51 @@ def test_inputs_that_can_be_installed_pass(
     pulumi.exports(resources)
     assert site.update().check().phases == phases
     assert pulumi.calls() == ["stack-select", "stack-export"]
+
+
+@pytest.mark.parametrize(
+    ("reached", "phases"), [("bootstrap", ["bootstrap", "production", "upgrade"]), ("production", ["upgrade"])]
+)
+def test_a_wave_that_names_a_release_has_its_upgrade_last(
+    site: Site, pulumi: FakePulumi, reached: str, phases: list[str]
+) -> None:
+    site.change(waves=[{"clusters": ["south-a"]}, {"upgrade": RELEASE}])
+    pulumi.exports([{"type": "pulumi-python:dynamic/baremetal:VipHandoff", "inputs": {"phase": reached}}])
+    assert site.update().check().phases == phases
+
+
+def test_an_upgrade_is_previewed_once_nothing_stands_in_its_way(site: Site, pulumi: FakePulumi) -> None:
+    site.change(waves=[{"upgrade": RELEASE}])
+    pulumi.does("config-set", f'echo "$*" >>{site.root}/set')
+    pulumi.previews(preview_steps.preview(HOST))
+    with pytest.raises(StoppedError) as caught:  # the stand-in sets nothing, so the stack names no upgrade
+        site.update(phase="upgrade").preview()
+    assert str(caught.value).startswith("config: upgrade: ")
+    words = [line.split() for line in (site.root / "set").read_text().splitlines()]
+    assert [[word for word in line[2:] if word in ("--path", "phase") or "upgrade" in word] for line in words] == [
+        ["phase"],
+        ["--path", "upgrade.version"],
+        ["--path", "upgrade.image"],
+    ]
+    assert [line[-1] for line in words] == ["production", RELEASE["version"], RELEASE["image"]]
+    assert "preview" not in pulumi.calls()
+
+
+def test_the_release_is_that_of_the_orders_commit(site: Site, pulumi: FakePulumi) -> None:
+    site.change(waves=[{"upgrade": RELEASE}])
+    step = site.update(phase="upgrade").step
+    site.change(waves=[{"upgrade": {**RELEASE, "version": "4.21.9"}}])
+    pulumi.does("config-set", f'echo "$*" >>{site.root}/set')
+    with pytest.raises(StoppedError):
+        Update(site.orders, step).preview()
+    assert "4.21.3" in (site.root / "set").read_text()
+    assert "4.21.9" not in (site.root / "set").read_text()
+
+
+def test_an_upgrade_that_no_wave_of_the_commit_names_is_refused(site: Site, pulumi: FakePulumi) -> None:
+    with pytest.raises(ConfigError, match=r"^example: fleet.yaml of commit [0-9a-f]{12} names no release for it"):
+        site.update(phase="upgrade").preview()
+    assert pulumi.calls() == []
 
 
 def test_a_folder_of_the_site_does_not_replace_the_program(site: Site) -> None:

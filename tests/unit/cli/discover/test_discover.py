@@ -90,6 +90,16 @@ def test_the_page_has_each_server_and_what_stops_it(desk: Desk) -> None:
     assert "ca.pem/servers.html: cannot be written (File exists). Fix: " in refused.stderr
 
 
+@pytest.mark.parametrize("desk", [{"hosts": 2, "vendors": ("dell",)}], indirect=True)
+def test_servers_of_one_rack_stand_together_on_the_page(desk: Desk) -> None:
+    inventory = desk.read(desk.address(1), desk.address(0))
+    assert [server.rack for server in inventory.servers] == ["A1 U10", "A1 U09"]
+    lost = inventory.servers[0].changed(bmc="https://lost", serial="LOST", tag="", rack="")
+    page = html(inventory.changed(servers=(lost, *inventory.servers)))
+    body = page.partition("<tbody>")[2]
+    assert body.index("A1 U09") < body.index("A1 U10") < body.index("LOST")
+
+
 def test_logins_are_tried_in_their_order(desk: Desk) -> None:
     desk.logins(WRONG, CANARY)
     inventory = desk.read(desk.address(0))

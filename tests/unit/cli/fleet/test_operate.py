@@ -17,9 +17,9 @@ from fleet.messages import Approval, Order, Preview, Rollout, Status, Wave
 from testing.approvers import public_key
 from testing.command_line import run
 from testing.git import committed, git
-from tests.unit.cli.fleet.fleet_site import Site
+from tests.unit.cli.fleet.fleet_site import FLEET, Site
 
-GATES = ["bootstrap", "production"]
+GATES = ["bootstrap", "production", "upgrade"]
 
 
 class Server:
@@ -111,6 +111,30 @@ def test_approvals_need_the_key_of_an_approver(
         done = run("fleet", *words)
         assert done.returncode == 2
         assert done.stderr.startswith(f"{KEY_FILE}: not set. Fix: make a key with `okd-baremetal fleet approver")
+    assert server.started == {}
+
+
+@pytest.mark.parametrize(("there", "here"), [(False, True), (True, False)])
+def test_upgrades_that_are_not_those_of_the_commit_start_nothing(
+    site: Site, server: Server, there: bool, here: bool
+) -> None:
+    """The sites go by the fleet.yaml of the commit."""
+    release = {"version": "4.21.3", "image": f"quay.io/okd/scos-release@sha256:{'5e' * 32}"}
+
+    def written(names: bool) -> None:
+        waves = [{"clusters": ["south-a"], **({"upgrade": release} if names else {})}, {}]
+        site.file.write_text(yaml.safe_dump({**FLEET, "waves": waves}))
+
+    written(there)
+    git(site.folder, "commit", "-q", "--all", "--allow-empty", "-m", "next")
+    assert run("fleet", "start", folder=site.folder).returncode == 0
+    server.started.clear()
+    written(here)
+    done = run("fleet", "start", folder=site.folder)
+    named = f"4.21.3 ({release['image']})"
+    said = f"upgrade {named if here else 'none'}, and {named if there else 'none'} in fleet.yaml of commit "
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"fleet.yaml: south-a: {said}{head(site)[:12]}"), done.stderr
     assert server.started == {}
 
 

@@ -9,7 +9,16 @@ import pytest
 from pydantic import SecretStr
 
 from base import lock
-from base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BusyError, ConfigError, OkdBaremetalError
+from base.errors import (
+    BmcAuthError,
+    BmcIdentityError,
+    BmcRefusedError,
+    BmcTimeoutError,
+    BusyError,
+    ConfigError,
+    OkdBaremetalError,
+)
+from providers import registered
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
@@ -399,6 +408,26 @@ class TestAnswering:
         BmcHostProvider().delete("u", {**props, "uuid": uuid_of(0), "serial": serial_of(0), "found": found})
         state = fleet.state()
         assert (state.power, state.target, state.enabled) == ("Off", *override)
+
+    @pytest.mark.parametrize("power", ["On", "Off"])
+    def test_a_server_that_nobody_has_drained_is_not_cut_off(
+        self,
+        fleet: Fleet,
+        props: dict[str, Any],
+        machine: dict[str, Any],
+        monkeypatch: pytest.MonkeyPatch,
+        power: str,
+    ) -> None:
+        """`--continue-on-error` deletes it although what drains it was skipped."""
+        monkeypatch.setattr(registered, "UNDRAINED", {props["host"]})
+        fleet.change(power=power)
+        state = {**props, **machine, "found": AS_FOUND}
+        if power == "Off":
+            BmcHostProvider().delete("u", state)
+            return
+        with pytest.raises(BmcRefusedError, match=r"it is on, and was not drained by this run; nothing was changed"):
+            BmcHostProvider().delete("u", state)
+        assert (fleet.state().power, fleet.figures().writes) == ("On", [])
 
     def test_a_delete_warns_of_what_the_bmc_refuses_to_restore(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], capsys: pytest.CaptureFixture[str]

@@ -17,6 +17,7 @@ from boot_media.media_server import MediaServer
 from boot_media.web_server import WebServer
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
+from providers import registered
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import provision
 from providers.host_provisioning.composition import FENCED, mark_of
@@ -25,6 +26,7 @@ from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.engine import Installation, Target
 from providers.host_provisioning.provider import HostProvisioningProvider
+from providers.host_provisioning.removal import Removal
 from providers.mark_file import Ended
 from testing import payloads
 from testing.certificate_requests import FakeCluster, client_request
@@ -558,7 +560,7 @@ class TestUpdate:
 
     def test_a_machine_with_a_shared_uuid_is_identified_by_its_serial(self, rollouts: Rollouts) -> None:
         machine = {"uuid": BOARD, "serial": "SN-0"}
-        state = {**INSTALLED, "installed": {"w0": record("sn-0")}}
+        state = {**INSTALLED, **of_hosts("w0"), "installed": {"w0": record("sn-0")}}
         only = {**of_hosts("w0"), "identities": {"w0": machine}}
         assert updated(state, **only)["installed"] == {"w0": record("sn-0")}
         replaced = updated(state, **only | {"identities": {"w0": {**machine, "serial": "SN-9"}}})
@@ -574,6 +576,56 @@ def test_a_preview_names_the_hosts_that_are_wiped_and_those_untouched(capsys: py
         "compute: will be wiped and installed again, as `reinstall` requests: w0",
         "compute: installed already, and not touched by this change: w1",
     ]
+
+
+@pytest.fixture
+def taken_out(payload: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The hosts that are taken out of the cluster; test_removal.py checks how. That of `w9` fails."""
+    write_kubeconfig(payload)
+    names: list[str] = []
+
+    def take_out(own: Removal) -> None:
+        if own.host == "w9":
+            raise ProvisioningError("not drained", where=own.host, fix="wait")
+        names.append(f"{own.host} {own.uuid} {own.deadline_s:g}")
+
+    monkeypatch.setattr(Removal, "take_out", take_out)
+    monkeypatch.setattr(registered, "UNDRAINED", {"w1", "w9"})
+    return names
+
+
+class TestRemoval:
+    """Hosts that leave the install-config of a cluster in production."""
+
+    def test_they_are_out_before_another_is_installed(self, rollouts: Rollouts, taken_out: list[str]) -> None:
+        rollouts.then = lambda: taken_out.append("installs")
+        updated({**INSTALLED, "stack": "prod"}, **of_hosts("w0", "w2"), stack="prod", deadline_s=7)
+        assert taken_out == ["w1 w1 7", "installs"]
+        assert [name for name in ("w1", "w9") if registered.may_have_pods(name)] == ["w9"]
+
+    def test_one_that_stays_fails_the_update_and_the_others_are_out(
+        self, rollouts: Rollouts, taken_out: list[str]
+    ) -> None:
+        state = {**INSTALLED, **of_hosts("w0", "w1", "w9"), "stack": "prod"}
+        with pytest.raises(ProvisioningError) as error:
+            updated(state, **of_hosts("w0", "w2"), stack="prod")
+        what = "1 of 2 compute hosts were not taken out of the cluster:\n    w9: not drained. Fix: wait"
+        assert str(error.value) == f"{what}. Fix: do what each line says"
+        assert (taken_out, rollouts.targets) == (["w1 w1 0"], [])
+        assert [name for name in ("w1", "w9") if registered.may_have_pods(name)] == ["w9"]
+
+    def test_without_a_kubeconfig_they_stay(self, rollouts: Rollouts, payload: Path) -> None:
+        with pytest.raises(OkdBaremetalError, match=r"auth/kubeconfig: missing, but `platform.baremetal.hosts` asks"):
+            updated({**INSTALLED, "stack": "prod"}, **of_hosts("w0"), stack="prod")
+
+    def test_a_destroy_drains_nothing(self, taken_out: list[str]) -> None:
+        HostProvisioningProvider().delete("test-compute", {**INSTALLED, "stack": "prod"})
+        assert taken_out == []
+
+    def test_a_preview_names_them(self, capsys: pytest.CaptureFixture[str]) -> None:
+        HostProvisioningProvider().diff("test-compute", INSTALLED, {**ROLE, **of_hosts("w0")})
+        line = "compute: will be cordoned and drained, then switched off, and their nodes deleted: w1"
+        assert line in capsys.readouterr().err.splitlines()
 
 
 class TestMarks:
@@ -592,6 +644,8 @@ class TestMarks:
         HostProvisioningProvider().delete("test-compute", INSTALLED)
         assert marks() == []
 
-    def test_an_update_forgets_a_host_that_leaves_the_stack(self, marks: Callable[[], list[str]]) -> None:
-        updated(INSTALLED, **of_hosts("w0"))
+    def test_an_update_forgets_a_host_that_leaves_the_stack(
+        self, marks: Callable[[], list[str]], taken_out: list[str]
+    ) -> None:
+        updated({**INSTALLED, "stack": "prod"}, **of_hosts("w0"), stack="prod")
         assert marks() == ["w0"]

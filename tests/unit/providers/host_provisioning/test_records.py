@@ -192,6 +192,7 @@ def test_a_preview_refuses_to_reinstall_another_machine(
 
 
 WIPED = "will be wiped and installed again, as `reinstall` requests: "
+DRAINED = "will be cordoned and drained, then switched off, and their nodes deleted: "
 UNTOUCHED = "installed already, and not touched by this change: "
 
 
@@ -214,7 +215,9 @@ UNTOUCHED = "installed already, and not touched by this change: "
             {"reinstall": {"w0": "w0"}, "base_iso_sha256": "ee"}, [f"{WIPED}w0", f"{UNTOUCHED}w1"], id="both"
         ),
         pytest.param({"reinstall": {"w9": "w9"}}, [], id="a-host-without-record"),
-        pytest.param({**of_hosts("w0"), "base_iso_sha256": "ee"}, [f"{UNTOUCHED}w0"], id="a-host-less"),
+        pytest.param(
+            {**of_hosts("w0"), "base_iso_sha256": "ee"}, [f"{DRAINED}w1", f"{UNTOUCHED}w0"], id="a-host-less"
+        ),
         pytest.param(
             {"identities": {"w0": {"uuid": "w9"}}, "base_iso_sha256": "ee"}, [f"{UNTOUCHED}w1"], id="another-machine"
         ),

@@ -6,13 +6,14 @@ from dataclasses import replace
 import pytest
 
 from base.errors import Fault
+from cluster.options import Phase
 from cluster.values.role import Role
 from providers.machines.model import MachinesSpec
 from providers.machines.provider import MachinesProvider
 from providers.machines.rules import Answer, Change, answered_faults, outputs, planned_faults
 from testing import server_changes
 from testing.fakes.engine import identity_of
-from testing.server_changes import MASTER, NEW, OTHER_MASTER, STATES, WORKER, Scene, scene
+from testing.server_changes import MASTER, NEW, OTHER_MASTER, OTHER_WORKER, STATES, WORKER, Scene, scene
 
 PRODUCTION = STATES[2]
 M1, M2, W1 = "SERIAL-okd-master-1", "SERIAL-okd-master-2", "SERIAL-okd-worker-1"
@@ -143,6 +144,28 @@ def test_whoever_holds_etcd_counts_when_two_leave(role: Role) -> None:
     old = change.old.changed(hosts={**change.old.hosts, MASTER: change.old.hosts[MASTER].changed(role=role)})
     (line,) = said(*planned_faults(replace(change, old=old)))
     assert f"{OTHER_MASTER} and {MASTER}, 2 of the 3 servers that hold copies of etcd" in line
+
+
+def without_compute(it: Scene) -> None:
+    it.remove(WORKER)
+    it.remove(OTHER_WORKER)
+
+
+def test_some_compute_stays_in_production() -> None:
+    assert said(*planned_faults(changed(without_compute))) == [
+        f"hosts: {OTHER_WORKER} and {WORKER}: no compute would be left, and no other server holds the Ingress VIP. "
+        "Fix: leave one of them; to destroy the cluster, undo this first"
+    ]
+    assert said(*planned_faults(changed(without_compute, STATES[1]))) == []
+
+
+def test_compute_that_leaves_is_not_cut_off_by_this_run_or_a_later_one() -> None:
+    change = changed(lambda it: it.remove(WORKER))
+    later = outputs(change, {})
+    assert change.undrained == Change(change.new, later, change.new).undrained == {WORKER}
+    assert Change(change.new, later, change.old).undrained == set(), "it is back"
+    assert Change(change.old, change.outs, change.new.changed(phase=Phase.BOOTSTRAP)).undrained == set()
+    assert changed(lambda it: it.remove(MASTER)).undrained == set(), "it holds etcd"
 
 
 def test_before_production_several_servers_may_be_replaced() -> None:

@@ -2,9 +2,11 @@
 
 import pytest
 
+from cluster.options import Phase
 from cluster.plan import ClusterPlan
 from cluster.values.bmc_url import parse_bmc_url
-from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
+from providers.network_preflight.model import Mode, NetworkPreflightOuts, NetworkPreflightSpec, ProvisioningSegment
+from providers.network_preflight.provider import NetworkPreflightProvider
 from testing import plans
 
 
@@ -29,3 +31,15 @@ def test_dhcp_is_probed_for_the_servers_that_boot_from_the_network(mode: Mode) -
 @pytest.mark.parametrize(("mode", "hosts"), [("Disabled", ["okd-master-0"]), ("Managed", []), ("Unmanaged", [])])
 def test_dhcp_is_not_probed_where_no_server_boots_from_the_network(mode: str, hosts: list[str]) -> None:
     assert NetworkPreflightSpec.of(plan(mode, *hosts)).provisioning is None
+
+
+def test_compute_that_leaves_may_hold_the_ingress_vip_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = list[NetworkPreflightSpec]()
+    monkeypatch.setattr("providers.network_preflight.provider._checked", asked.append)
+    fewer = plans.plan().hosts[:-1]
+    before, after = plans.plan(phase="production"), plans.plan(phase="production").changed(hosts=fewer)
+    old, new = NetworkPreflightSpec.of(before), NetworkPreflightSpec.of(after)
+    NetworkPreflightProvider()._update(old, NetworkPreflightOuts(), new)
+    NetworkPreflightProvider()._update(old, NetworkPreflightOuts(), new.changed(phase=Phase.BOOTSTRAP))
+    assert [{*spec.ingress.holders} for spec in asked] == [{"okd-worker-0", "okd-worker-1"}, {"okd-worker-0"}]
+    assert asked[0].api == new.api

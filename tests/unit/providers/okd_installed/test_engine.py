@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from base.errors import IncompleteError
-from providers.okd_installed.engine import OPERATORS, ROUTER_CA, VERSION, OkdInstalledEngine
+from providers.okd_installed.engine import ROUTER_CA, OkdInstalledEngine
 from testing.fakes.clock import FakeClock
 from testing.progress import into
-from wires.api.resources import R
+from wires.api.resources import OPERATORS, VERSION, R
 
 VIP = "192.0.2.5"
 READY = {"Available": "True", "Degraded": "False", "Progressing": "False"}

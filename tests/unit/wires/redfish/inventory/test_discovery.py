@@ -94,6 +94,8 @@ def test_a_capture_keeps_what_discover_reads(tmp_path: Path, vendor: str) -> Non
     with running(Options(vendors=(str(file),))) as fleet:
         server = discovered(fleet)
     assert server.cpu == seen.cpu
+    assert server.rack.split()[1:] == seen.rack.split()[1:]
+    assert "A1" not in file.read_text()
     assert (server.memory_mib, server.ways, len(server.cards)) == (seen.memory_mib, seen.ways, len(seen.cards))
     shapes = [
         [(it.size_bytes, it.raid, it.media, bool(it.serial), bool(it.wwn)) for it in x.disks] for x in (server, seen)
@@ -124,6 +126,32 @@ def test_the_other_end_of_a_cable_is_told_or_why_not(vendor: str) -> None:
         assert gap.why == "its 1 links no NetworkInterfaces"
     else:
         assert f"LLDP neighbour of {server.cards[1].name}" in gap.what
+
+
+@pytest.mark.parametrize(
+    ("place", "rack"),
+    [
+        ({"Rack": "A1", "RackOffset": 12, "RackOffsetUnits": "EIA_310", "Row": "R2"}, "R2 A1 U12"),
+        ({"Rack": "A1", "RackOffset": 3, "RackOffsetUnits": "OpenU"}, "A1 OU03"),
+        ({"Rack": "A1", "RackOffset": 0, "RackOffsetUnits": "EIA_310"}, "A1"),
+        ({"Rack": "", "RackOffset": 1, "RackOffsetUnits": "EIA_310", "Row": "R2"}, ""),
+        ({"Rack": ["A1"], "RackOffset": "12", "Row": 2}, ""),
+        ("A1", ""),
+    ],
+)
+def test_a_rack_is_told_or_a_gap(place: object, rack: str) -> None:
+    with running(Options(vendors=("dell",))) as fleet:
+        fleet.fault(Fault("GET .*/Chassis/1$", "says", says={"Location": {"Placement": place}}))
+        server = discovered(fleet)
+    assert server.rack == rack
+    assert any("rack" in gap.what for gap in server.gaps) is (not rack)
+
+
+def test_a_chassis_that_cannot_be_read_is_a_gap() -> None:
+    with running(Options(vendors=("dell",))) as fleet:
+        fleet.fault(Fault("GET .*/Chassis/1$", "status", status=404))
+        server = discovered(fleet)
+    assert any(gap.what == "rack" and "which it links (HTTP 404)" in gap.why for gap in server.gaps)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,1 @@
+"""`ClusterUpgrade`: a cluster in production runs the release that its stack names."""

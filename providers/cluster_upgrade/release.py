@@ -1,0 +1,89 @@
+"""What OKD reports of its release: the ClusterVersion, by the types of openshift/api 2a3d73913, config/v1."""
+
+from pydantic import Field
+
+from base.errors import one_line
+from base.spec import Model
+from wires.api.resources import Status
+
+COMPLETED = "Completed"
+STUCK = {"Failing": "True", "ReleaseAccepted": "False", "Invalid": "True"}
+"""The conditions in which the cluster-version operator does not get on; it tries again for ever.
+
+`Failing` is true for a manifest that cannot be applied, and for an operator that is not Available, or Degraded for
+40 minutes (pkg/cvo/status.go of openshift/cluster-version-operator, 6e719331f); `ReleaseAccepted` is false for an
+image that cannot be fetched, has no signature that counts, or whose preconditions are not met (`sync_worker.go`
+there); `Invalid` is true for a desired update that cannot be.
+"""
+
+
+def digest_of(image: str) -> str:
+    """Return the digest of an image, which is the same wherever the image is."""
+    return image.rpartition("@")[2]
+
+
+class _Release(Model):
+    version: str = ""
+    image: str = ""
+
+    def is_of(self, image: str) -> bool:
+        """Whether it is the release of an image."""
+        return bool(self.image) and digest_of(self.image) == digest_of(image)
+
+
+class _Entry(_Release):
+    state: str = ""
+
+
+class _Spec(Model):
+    desired: _Release | None = Field(None, alias="desiredUpdate")
+
+
+class _Metadata(Model):
+    resource_version: str = Field("", alias="resourceVersion")
+    generation: int = 0
+
+
+class _Status(Status):
+    desired: _Release = _Release()
+    history: tuple[_Entry, ...] = ()
+    """The newest first."""
+    observed: int = Field(0, alias="observedGeneration")
+
+
+class ClusterVersion(Model):
+    """The release that a cluster has, and the one that it is to have."""
+
+    metadata: _Metadata = _Metadata()
+    spec: _Spec = _Spec()
+    status: _Status = _Status()
+
+    def is_told(self, image: str) -> bool:
+        """Whether it has the release of an image, or is told to get it."""
+        return self.has(image) or (self.spec.desired is not None and self.spec.desired.is_of(image))
+
+    def has(self, image: str) -> bool:
+        """Whether the release of an image is completely applied, and is what the cluster is at."""
+        newest = self.status.history[0] if self.status.history else _Entry()
+        return self._is_current and newest.is_of(image) and newest.state == COMPLETED
+
+    @property
+    def stuck(self) -> str | None:
+        """Why the operator does not get on. None: it does."""
+        for kind, bad in STUCK.items():
+            condition = self.status.condition(kind)
+            if self._is_current and condition and condition.status == bad:
+                return one_line(f"{kind} is {bad}: {condition.message}")
+        return None
+
+    @property
+    def progress(self) -> str:
+        """What the operator says that it does."""
+        progressing = self.status.condition("Progressing")
+        says = progressing.message if self._is_current and progressing and progressing.status == "True" else ""
+        return one_line(says) or "OKD has not begun yet"
+
+    @property
+    def _is_current(self) -> bool:
+        """Whether the status is of the present spec, and not of the one before."""
+        return self.status.observed >= self.metadata.generation

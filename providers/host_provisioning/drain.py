@@ -1,0 +1,144 @@
+"""Drains a node by the cluster's API: cordons it, and evicts its pods, as long as their budgets allow that.
+
+What goes and what stays is as with OKD, which drains each node that it updates: pods without a controller and those
+with an emptyDir go, those of DaemonSets and mirror pods stay (`syncNode` in pkg/controller/drain/drain_controller.go
+of machine-config-operator 04cb1e174).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from base.clock import Clock, Wait
+from base.progress import Report, with_time_left
+from base.shown import few
+from base.spec import Model
+from providers.host_provisioning.joining.nodes import Node
+from wires.api.resources import (
+    NODE_LIST,
+    POD,
+    PODS_OF,
+    ChangedError,
+    HeldError,
+    KubernetesDrainer,
+    Metadata,
+    RefusedError,
+)
+
+DRAINING = "draining"
+POLL_S = 5.0
+"""The delay after which OKD asks again to evict a pod that its budget holds (EvictErrorRetryDelay, same source)."""
+MIRROR = "kubernetes.io/config.mirror"
+"""Annotation of a pod that the API only shows: its kubelet runs it from a file."""
+
+
+class _Owner(Model):
+    kind: str
+    controller: bool = False
+
+
+class _PodMetadata(Metadata):
+    namespace: str
+    uid: str
+    annotations: dict[str, str] = {}
+    owners: tuple[_Owner, ...] = Field((), alias="ownerReferences")
+    ends_at: str = Field("", alias="deletionTimestamp")
+
+
+class _PodStatus(Model):
+    phase: str = ""
+
+
+class Pod(Model):
+    """A pod, as far as a drain needs to know it."""
+
+    metadata: _PodMetadata
+    status: _PodStatus = _PodStatus()
+
+    @property
+    def stays(self) -> bool:
+        """Whether it belongs to this node, or has ended."""
+        of_node = any(owner.controller and owner.kind == "DaemonSet" for owner in self.metadata.owners)
+        return of_node or MIRROR in self.metadata.annotations or self.status.phase in ("Succeeded", "Failed")
+
+    @property
+    def name(self) -> str:
+        """Its namespace and name."""
+        return f"{self.metadata.namespace}/{self.metadata.name}"
+
+
+class _Pods(Model):
+    items: tuple[Pod, ...] = ()
+
+
+@dataclass(frozen=True)
+class Drain:
+    """The drain of one node."""
+
+    name: str
+    vip: str
+    """Address of the API."""
+    api: KubernetesDrainer
+    clock: Clock
+    report: Report
+
+    def node(self) -> Node | None:
+        """Return the node. None: it does not exist.
+
+        Raises:
+            OSError: The API cannot be asked.
+        """
+        return self.api.get(self.vip, self._path, Node)
+
+    def cordon(self, *, on: bool) -> None:
+        """Have the cluster place no new pod on the node, or place some again.
+
+        Raises:
+            OSError: The API cannot be asked, or refuses.
+        """
+        self.api.patch(self.vip, self._path, {"spec": {"unschedulable": on}})
+
+    def run(self, deadline_s: float) -> str | None:
+        """Evict its pods until none is left, or the node is not ready, so that its pods can never end.
+
+        Returns:
+            None; or, once the deadline has passed, which pods are left and what holds them.
+        """
+        wait = Wait(self.clock, deadline_s, poll_s=POLL_S)
+        return wait.until(self._left, with_time_left(self.report, DRAINING))
+
+    @property
+    def _path(self) -> str:
+        return f"{NODE_LIST}/{self.name}"
+
+    def _left(self) -> str | None:
+        """Evict what is left, and return it. None: nothing is left that could end."""
+        try:
+            node = self.node()
+            if node is None or node.problem:
+                return None
+            listed = self.api.get(self.vip, PODS_OF.format(self.name), _Pods) or _Pods()
+            pods = [*self._evicted(listed.items)]
+        except OSError as error:
+            return f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+        return f"{len(pods)} left: {', '.join(few(pods))}" if pods else None
+
+    def _evicted(self, pods: tuple[Pod, ...]) -> Iterator[str]:
+        """Yield each pod that is left, with what holds it.
+
+        Raises:
+            OSError: The API cannot be asked.
+        """
+        for pod in pods:
+            if pod.stays:
+                continue
+            try:
+                if not pod.metadata.ends_at:
+                    path = POD.format(pod.metadata.namespace, pod.metadata.name)
+                    self.api.evict(self.vip, path, pod.metadata.uid)
+                yield f"{pod.name} (ends)"
+            except (HeldError, RefusedError) as error:
+                yield f"{pod.name} ({error})"
+            except ChangedError:
+                yield f"{pod.name} (is another pod now)"

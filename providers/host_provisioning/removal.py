@@ -1,0 +1,152 @@
+"""Takes a server that has left the install-config out of a cluster that runs: drained, then off, then without node.
+
+The BMC is asked first, so that no node is drained whose server cannot be switched off. That comes before the deletion
+of the node: a kubelet that runs would make it again. A server that is dead has nothing to drain: its pods never end
+there, and the cluster starts them elsewhere once the node is gone.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+
+from base.clock import Clock, Wait
+from base.errors import BmcError, BmcIdentityError, BusyError, ProvisioningError, word
+from base.progress import Progress, Report, Say, with_time_left
+from providers.host_provisioning.drain import Drain
+from providers.host_provisioning.joining.nodes import Node
+from wires.api.resources import NODE_LIST
+from wires.bmc.client import BmcClient, Power
+from wires.bmc.identity import named
+from wires.bmc.steps import STEP_S, Steps, run_steps
+
+ASK_S = 60.0
+"""Time for the BMC to say which machine it is that of, and whether that is on."""
+NODE_S, POLL_S = 300.0, 5.0
+"""Time for the API to delete the node."""
+OFF, OUT = "switching it off", "out of the cluster"
+KEEP = "put the host back into the install-config"
+ANSWER = f"have the API answer, by which the node is drained, then run `pulumi up` again; or {KEEP}"
+LET_GO = (
+    "have what holds these pods let them go (`oc get pdb -A`), or raise deadlines.host_s; then run `pulumi up` again"
+)
+
+
+@dataclass(frozen=True)
+class Removal:
+    """One server that leaves the cluster."""
+
+    host: str
+    uuid: str
+    """Identity that its BMC must report, a UUID or serial; if empty, any machine is accepted."""
+    bmc: Callable[[], AbstractContextManager[BmcClient]]
+    """Returns a client of its BMC, which no other run uses meanwhile."""
+    drain: Drain
+    clock: Clock
+    report: Report
+    warn: Say
+    deadline_s: float
+    """Time for the drain, in seconds."""
+
+    def take_out(self) -> None:
+        """Drain the node if it is alive, switch the server off, and delete the node. If done already, do nothing.
+
+        Raises:
+            OkdBaremetalError: It is not out. If its drain did not end, it runs as before.
+        """
+        node = self._node()
+        if node is None:
+            self._off_if_it_answers()
+            return
+        left = "nothing was changed"
+        try:
+            power = self._power()
+            if node.problem is None and power is not Power.OFF:
+                self._drain(node)
+                left = f"{self.host} is drained, and stays cordoned (`oc adm uncordon {word(self.host)}`)"
+            self.report(Progress(OFF))
+            self._switch_off()
+        except (BmcError, BusyError) as error:
+            gone = f"if its machine is gone for good, `oc delete node {word(self.host)}`, then run `pulumi up` again"
+            what, fix = (
+                f"{error.fault.what}; {left}",
+                "; ".join(filter(None, (error.fault.fix, f"{gone}; or {KEEP}"))),
+            )
+            raise ProvisioningError(what, where=error.fault.where, fix=fix) from None
+        self._delete_node()
+        self.report(Progress(OUT))
+
+    def _node(self) -> Node | None:
+        try:
+            return self.drain.node()
+        except OSError as error:
+            what = f"not drained: the API cannot be asked through {self.drain.vip}: {type(error).__name__}: {error}"
+            raise ProvisioningError(what, where=self.host, fix=ANSWER) from None
+
+    def _drain(self, node: Node) -> None:
+        try:
+            self.drain.cordon(on=True)
+            left = self.drain.run(self.deadline_s)
+        except OSError as error:
+            left = f"{type(error).__name__}: {error}"
+        if left:
+            cordoned = node.spec.unschedulable or not self._is_uncordoned()
+            stays = f"stays cordoned (`oc adm uncordon {word(self.host)}`)" if cordoned else "takes pods again"
+            what = f"not drained within {self.deadline_s:.0f} s, so it runs on, and {stays}: {left}"
+            raise ProvisioningError(what, where=self.host, fix=f"{LET_GO}; or {KEEP}")
+
+    def _is_uncordoned(self) -> bool:
+        try:
+            self.drain.cordon(on=False)
+        except OSError:
+            return False
+        return True
+
+    def _off_if_it_answers(self) -> None:
+        """Switch off what is no node any more: `BmcHost`, which deletes the server, has the way on if that fails."""
+        try:
+            self._switch_off()
+        except (BmcError, BusyError) as error:
+            self.warn(f"{self.host}: it has no node, and was not switched off: {error}")
+
+    def _power(self) -> Power:
+        with self._steps(ASK_S) as steps:
+            return run_steps(steps.value("its power", steps.bmc.power), self.clock)
+
+    def _switch_off(self) -> None:
+        with self._steps(STEP_S) as steps:
+            run_steps(steps.power(Power.OFF), self.clock)
+
+    def _delete_node(self) -> None:
+        path = f"{NODE_LIST}/{self.host}"
+
+        def left() -> str | None:
+            try:
+                if self.drain.node() is None:
+                    return None
+                self.drain.api.delete(self.drain.vip, path)
+            except OSError as error:
+                return f"{type(error).__name__}: {error}"
+            return f"node {self.host} exists"
+
+        wait = Wait(self.clock, NODE_S, poll_s=POLL_S)
+        if late := wait.until(left, with_time_left(self.report, "deleting its node")):
+            what = f"off, but after {NODE_S:.0f} s its node is not deleted: {late}"
+            fix = "see `oc get node`, then run `pulumi up` again, which goes on from here"
+            raise ProvisioningError(what, where=self.host, fix=fix)
+
+    @contextmanager
+    def _steps(self, within_s: float) -> Iterator[Steps]:
+        """Yield steps on the BMC, which is that of the machine.
+
+        Raises:
+            BmcError: It is not, or does not say so in time.
+            BusyError: Another run works on it.
+        """
+        with self.bmc() as bmc:
+            steps = Steps(bmc, self.clock, self.clock.now() + within_s)
+            machine = run_steps(steps.identity(self.uuid), self.clock)
+            if self.uuid and not machine.answers_to(self.uuid):
+                what = f"the BMC is that of {named(machine)}, wanted {self.uuid}"
+                fix = "drain this node and switch its server off yourself"
+                raise BmcIdentityError(what, where=f"{self.host} ({bmc.url})", fix=fix)
+            yield steps

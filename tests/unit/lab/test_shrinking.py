@@ -1,0 +1,107 @@
+"""The drill of compute that leaves: what it proves, and the evidence that makes it fail."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from unittest.mock import create_autospec
+
+import pytest
+
+from base.yaml_text import parse_yaml, yaml_of
+from lab.inventory import STACK, load_site
+from lab.rehearsal.kube import Kube, Operator
+from lab.rehearsal.proofs import Proofs
+from lab.rehearsal.provisioner import Provisioner
+from lab.rehearsal.report import RehearsalError, Report
+from lab.rehearsal.shrinking import DRAIN_S, Shrinking
+from lab.rehearsal.stack import Outcome, Stack
+from testing import plans
+from tests.unit.lab.test_okd import MemoryClient
+from wires.api.resources import NODE_LIST
+
+PLAN = plans.plan()
+LEAVES = PLAN.compute[-1].name
+HELD = f"{LEAVES}: not drained within {DRAIN_S} s, so it runs on, and takes pods again: 1 left: default/held (budget)"
+POD = "/api/v1/namespaces/default/pods/held"
+
+
+@dataclass
+class Evidence:
+    """What happens in the drill."""
+
+    phase: str = "Running"
+    refused: str = HELD
+    cordoned: bool = False
+    running: list[set[str]] = field(default_factory=lambda: [{LEAVES}, set()])
+    pods_go: bool = True
+
+
+class Api(MemoryClient):
+    """An API whose kubelet runs each pod at once, and that can delete."""
+
+    phase: str = ""
+
+    def call(self, method: str, path: str, body: object = None, timeout_s: float = 10) -> dict[str, object]:
+        if method == "DELETE":
+            return self.objects.pop(path)
+        made = super().call(method, path, body, timeout_s)
+        if (method, path) == ("POST", POD.rpartition("/")[0]):
+            self.objects[POD]["status"] = {"phase": self.phase}
+        return made
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Callable[[Evidence], Report]:
+    """Return a function that runs the drill on evidence, and returns its report."""
+
+    def with_evidence(found: Evidence) -> Report:
+        report, client = Report("rehearsal", folder=tmp_path / "report"), Api()
+        client.phase = found.phase
+        client.store(
+            f"{NODE_LIST}/{LEAVES}", {"metadata": {"name": LEAVES}, "spec": {"unschedulable": found.cordoned}}
+        )
+        load_site(STACK).twin.write(tmp_path / "stacks")
+
+        def pulumi(*_: str, **__: object) -> str:
+            if found.pods_go:
+                client.objects.pop(POD, None)
+            return ""
+
+        stack = create_autospec(Stack, instance=True, project=tmp_path)
+        stack.name, stack.run.side_effect = STACK, pulumi
+        stack.try_run.return_value = Outcome(255, f"Diagnostics:\n  error: {found.refused}\n")
+        provisioner = create_autospec(Provisioner, instance=True)
+        provisioner.running.side_effect = found.running
+        proofs = create_autospec(Proofs, instance=True, plan=PLAN)
+        proofs.kube.return_value = Kube(client)
+        Shrinking(provisioner, stack, proofs, create_autospec(Operator), report).run()
+        return report
+
+    return with_evidence
+
+
+def test_a_drill_as_it_should_be_removes_the_last_server(run: Callable[[Evidence], Report], tmp_path: Path) -> None:
+    assert all(proof.holds for proof in run(Evidence()).proofs)
+    config = parse_yaml((tmp_path / "stacks" / STACK / "install-config.yaml").read_text())
+    assert LEAVES not in yaml_of(config)
+    assert config["compute"][0]["replicas"] == len(PLAN.compute) - 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        partial(replace, phase="Pending"),
+        partial(replace, refused="the API cannot be asked"),
+        partial(replace, cordoned=True),
+        partial(replace, running=[set(), set()]),
+        partial(replace, running=[{LEAVES}, {LEAVES}]),
+        partial(replace, pods_go=False),
+    ],
+)
+def test_each_other_evidence_fails_the_drill(
+    run: Callable[[Evidence], Report], change: Callable[[Evidence], Evidence], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lab.rehearsal.shrinking.RUNS_S", 0)
+    with pytest.raises(RehearsalError):
+        run(change(Evidence()))

@@ -1,0 +1,246 @@
+"""An upgrade of OKD: what bars it, what it writes, how it goes on after a kill, and when it is held."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from base.errors import SnapshotError, UpgradeError
+from providers.cluster_upgrade.engine import STUCK_S, ClusterUpgradeEngine
+from providers.cluster_upgrade.model import ClusterUpgradeSpec
+from testing.fakes.clock import FakeClock
+from testing.fakes.okd_release import API_NAME, LOAD_S, PART_S, PARTS, WORKERS_S, FakeOkd, image_of
+from testing.progress import into
+
+VERSION = "4.21.3"
+IMAGE = image_of(VERSION)
+WRITE = f"API {API_NAME}: change clusterversions/version to {VERSION} {IMAGE}"
+
+
+class KilledError(Exception):
+    """The worker dies here."""
+
+
+@dataclass
+class Rig:
+    """One cluster, and the runs that upgrade it."""
+
+    clock: FakeClock = field(default_factory=FakeClock)
+    lines: list[str] = field(default_factory=list)
+    saved: list[str] = field(default_factory=list)
+    """The version that was running at each snapshot."""
+    version: str = VERSION
+    deadline_s: float = 14400.0
+
+    def __post_init__(self) -> None:
+        self.okd = FakeOkd(self.clock)
+
+    def save(self) -> None:
+        self.saved.append(self.okd.running)
+
+    @property
+    def engine(self) -> ClusterUpgradeEngine:
+        """A new run."""
+        spec = ClusterUpgradeSpec(
+            stack="prod",
+            api_name=API_NAME,
+            api_vip="192.0.2.5",
+            version=self.version,
+            image=image_of(self.version),
+            snapshots="/srv/etcd",
+            deadline_s=self.deadline_s,
+        )
+        return ClusterUpgradeEngine(self.okd, spec, self.save, self.clock, into(self.lines))
+
+    def refused(self) -> str:
+        """Return why a run ends."""
+        with pytest.raises(UpgradeError) as caught:
+            self.engine.reach()
+        return str(caught.value)
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_an_upgrade_saves_etcd_is_told_once_and_ends_with_all_well(rig: Rig) -> None:
+    began = rig.clock.now()
+    assert rig.engine.reach().running == VERSION
+    assert (rig.saved, rig.okd.writes, rig.okd.running) == (["4.21.2"], [WRITE], VERSION)
+    assert rig.clock.now() - began >= LOAD_S + PARTS * PART_S + WORKERS_S
+    shown = "\n".join(rig.lines)
+    assert "480 of 959 done (50% complete); 1 of 3 operators have it" in shown
+    assert "the release is applied, but machine config pool worker is not Updated: Updated's message" in shown
+
+
+def test_a_cluster_that_has_the_release_is_not_told_again(rig: Rig) -> None:
+    rig.engine.reach()
+    rig.saved.clear()
+    assert rig.engine.reach().running == VERSION
+    assert (rig.saved, rig.okd.writes) == ([], [WRITE])
+
+
+@pytest.mark.parametrize("at", range(1, 17))
+def test_a_run_after_a_kill_at_any_request_goes_on(rig: Rig, at: int) -> None:
+    """The worker dies right before or right after the request; of what it had told, OKD forgets nothing."""
+    for dies in (rig.okd.get, rig.okd.patch):
+        own = Rig()
+        original = getattr(own.okd, dies.__name__)
+
+        def killed(*words: object, okd: FakeOkd = own.okd, call: Callable[..., object] = original) -> object:
+            answer = call(*words)
+            if okd.requests == at:
+                raise KilledError
+            return answer
+
+        setattr(own.okd, dies.__name__, killed)
+        try:
+            own.engine.reach()
+        except KilledError:
+            own.clock.sleep(7)
+            own.engine.reach()
+        assert own.okd.running == VERSION
+        assert own.okd.writes == [WRITE]
+
+
+@pytest.mark.parametrize(
+    ("version", "why"),
+    [
+        ("4.21.1", "4.21.1 is no newer release, and no cluster goes back"),
+        ("4.21.2-okd-scos.9", "4.21.2-okd-scos.9 is no newer release, and no cluster goes back"),
+        ("4.23.0", "4.23.0 is more than one minor release ahead, and OKD takes one at a time"),
+    ],
+)
+def test_a_release_that_okd_would_not_take_is_not_begun(version: str, why: str) -> None:
+    rig = Rig(version=version)
+    assert f"    version of OKD is 4.21.2: {why}" in rig.refused()
+    assert (rig.saved, rig.okd.writes) == ([], [])
+
+
+def test_all_that_stands_in_the_way_is_told_and_nothing_is_begun(rig: Rig) -> None:
+    rig.okd.degraded["ingress"] = rig.clock.now()
+    rig.okd.unready.add("okd-worker-0")
+    rig.okd.tell(version="4.21.5", image=image_of("4.21.5"))
+    rig.clock.sleep(LOAD_S)
+    rig.version = "4.21.6"
+    assert rig.refused().splitlines()[0].startswith("OKD: the upgrade to 4.21.6 was not begun, since 3 things")
+    told = [line.strip() for line in rig.refused().partition(". Fix: ")[0].splitlines()[1:]]
+    assert told == [
+        "version of OKD is 4.21.5, and Progressing: Working towards 4.21.5: 0 of 959 done (0% complete)",
+        "operator ingress is Degraded: Degraded's message",
+        "node okd-worker-0 is not Ready: Ready's message",
+    ]
+    assert (rig.saved, rig.okd.writes) == ([], [])
+
+
+@pytest.mark.parametrize(("version", "is_barred"), [("4.21.3", False), ("4.22.0", True)])
+def test_a_cluster_that_is_not_upgradeable_takes_only_patches(version: str, is_barred: bool) -> None:
+    rig = Rig(version=version)
+    rig.okd.upgradeable = False
+    if is_barred:
+        assert "4.21.2, and not Upgradeable: Kubernetes 1.34 removes APIs" in rig.refused()
+        assert rig.okd.writes == []
+    else:
+        rig.engine.reach()
+
+
+def test_a_snapshot_that_fails_begins_nothing(rig: Rig) -> None:
+    def fail() -> None:
+        raise SnapshotError("no member gave a snapshot", where="etcd")
+
+    engine = rig.engine
+    engine.save = fail
+    with pytest.raises(SnapshotError):
+        engine.reach()
+    assert rig.okd.writes == []
+
+
+def test_what_becomes_unwell_during_the_snapshot_begins_nothing(rig: Rig) -> None:
+    engine = rig.engine
+    engine.save = lambda: rig.okd.unready.add("okd-master-0")
+    with pytest.raises(UpgradeError, match="node okd-master-0 is not Ready"):
+        engine.reach()
+    assert rig.okd.writes == []
+
+
+def test_nothing_of_an_earlier_desired_update_stays(rig: Rig) -> None:
+    rig.okd.tell(version="4.21.2", image=image_of("4.21.2"), force=True, mode="Preflight")
+    rig.clock.sleep(LOAD_S)
+    rig.engine.reach()
+    assert rig.okd.desired == {"version": VERSION, "image": IMAGE, "force": False}
+
+
+def test_a_desired_update_by_architecture_is_replaced(rig: Rig) -> None:
+    rig.okd.tell(version="4.21.2", image=image_of("4.21.2"))
+    assert rig.okd.desired is not None
+    rig.clock.sleep(LOAD_S)
+    rig.engine.running()
+    rig.okd.desired.update(architecture="Multi", image="")
+    rig.engine.reach()
+
+
+def test_a_change_by_another_client_is_read_before_the_next_try(rig: Rig) -> None:
+    rig.okd.others = 2
+    rig.engine.reach()
+    assert rig.okd.writes == [WRITE] * 3
+
+
+def test_a_cluster_version_that_never_rests_is_left_alone(rig: Rig) -> None:
+    rig.okd.others = 99
+    assert "the ClusterVersion changed 5 times while it was read" in rig.refused()
+    assert rig.okd.desired is None
+
+
+def test_an_api_that_restarts_is_awaited(rig: Rig) -> None:
+    rig.okd.down = frozenset(range(20, 60))
+    assert rig.engine.reach().running == VERSION
+    assert any("OKD cannot be asked through 192.0.2.5: ConnectionRefusedError" in line for line in rig.lines)
+
+
+def test_an_api_that_does_not_answer_begins_nothing(rig: Rig) -> None:
+    rig.okd.down = frozenset({1})
+    assert "OKD cannot be asked through 192.0.2.5: ConnectionRefusedError: connection refused" in rig.refused()
+    assert rig.okd.writes == []
+
+
+def test_a_release_that_is_not_accepted_holds_and_goes_on_once_it_is(rig: Rig) -> None:
+    rig.okd.refuses = "The update cannot be verified: no signature"
+    began = rig.clock.now()
+    said = rig.refused()
+    assert f"has not got on for 600 s: ReleaseAccepted is False: {rig.okd.refuses}" in said
+    assert STUCK_S <= rig.clock.now() - began < STUCK_S + LOAD_S + 60
+    rig.okd.refuses = ""
+    assert rig.engine.reach().running == VERSION
+    assert (len(rig.saved), rig.okd.writes) == (1, [WRITE])
+
+
+def test_a_failure_of_a_moment_passes_and_a_longer_one_holds(rig: Rig) -> None:
+    engine, clock = rig.engine, rig.clock
+    rig.okd.tell(version=VERSION, image=IMAGE)
+    clock.sleep(LOAD_S)
+    rig.okd.degraded["ingress"] = clock.now() - 40 * 60 + 30
+    sleep = clock.sleep
+
+    def mended(seconds: float) -> None:
+        sleep(seconds)
+        if clock.now() > 1000 + LOAD_S + STUCK_S / 2:
+            rig.okd.degraded.clear()
+
+    clock.sleep = mended  # type: ignore[method-assign]
+    engine.reach()
+    clock.sleep = sleep  # type: ignore[method-assign]
+    rig = Rig()
+    rig.okd.tell(version=VERSION, image=IMAGE)
+    rig.clock.sleep(LOAD_S)
+    rig.engine.running()
+    rig.okd.degraded["ingress"] = rig.clock.now()
+    assert "600 s: Failing is True: Cluster operator ingress is degraded" in rig.refused()
+
+
+def test_the_deadline_ends_the_wait_and_not_the_upgrade() -> None:
+    rig = Rig(deadline_s=300)
+    assert "not upgraded to 4.21.3 after 300 s: Working towards 4.21.3: " in rig.refused()
+    rig.deadline_s = 14400
+    assert rig.engine.reach().running == VERSION
+    assert rig.okd.writes == [WRITE]

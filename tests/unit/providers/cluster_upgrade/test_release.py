@@ -1,0 +1,52 @@
+"""What a ClusterVersion says of a release."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from providers.cluster_upgrade.release import ClusterVersion
+from testing.fakes.okd_release import conditions, image_of
+
+IMAGE = image_of("4.21.3")
+
+
+def version(
+    statuses: Mapping[str, str] | None = None, generation: int = 1, state: str = "Completed"
+) -> ClusterVersion:
+    entry = {"state": state, "version": "4.21.3", "image": IMAGE}
+    status: dict[str, Any] = {
+        "history": [entry],
+        "observedGeneration": 1,
+        "conditions": conditions(**(statuses or {})),
+    }
+    return ClusterVersion.model_validate({"metadata": {"generation": generation}, "status": status})
+
+
+def test_a_status_of_the_former_spec_says_nothing_of_this_one() -> None:
+    """After a way from a release to another one and back, the first status is of the first way."""
+    assert version().has(IMAGE)
+    assert not version(generation=2).has(IMAGE)
+    assert version({"Failing": "True"}).stuck == "Failing is True: Failing's message"
+    assert version({"Failing": "True"}, generation=2).stuck is None
+    assert version({"Progressing": "True"}, generation=2).progress == "OKD has not begun yet"
+
+
+@pytest.mark.parametrize("name", ["mirror.site.test:5000/okd/release", "quay.io/okd/scos-release"])
+def test_a_release_is_the_same_at_each_mirror(name: str) -> None:
+    assert version().has(f"{name}@{IMAGE.partition('@')[2]}")
+    assert not version().has(f"{name}@sha256:{'5e' * 32}")
+    assert not version(state="Partial").has(IMAGE)
+
+
+@pytest.mark.parametrize(
+    ("statuses", "stuck"),
+    [
+        ({"Failing": "Unknown"}, None),  # an operator that is slow
+        ({"ReleaseAccepted": "Unknown"}, None),  # it is fetched
+        ({"ReleaseAccepted": "False"}, "ReleaseAccepted is False: ReleaseAccepted's message"),
+        ({"Invalid": "True"}, "Invalid is True: Invalid's message"),
+    ],
+)
+def test_only_what_the_operator_calls_a_failure_holds(statuses: dict[str, str], stuck: str | None) -> None:
+    assert version(statuses).stuck == stuck

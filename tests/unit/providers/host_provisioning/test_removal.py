@@ -1,0 +1,223 @@
+"""How a server leaves a cluster that runs: drained by the API, then off, then without node."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+import pytest
+
+from base.errors import BmcRefusedError, ProvisioningError
+from providers.host_provisioning.drain import MIRROR, Drain
+from providers.host_provisioning.removal import ANSWER, KEEP, LET_GO, Removal
+from testing.fakes.bmc import UUID, FakeBmc
+from testing.fakes.clock import FakeClock
+from testing.fakes.workloads import Pod, Workloads
+from testing.progress import into
+from wires.bmc.client import Identity, Power
+
+HOST, VIP = "worker-0", "192.0.2.5"
+GONE = f"if its machine is gone for good, `oc delete node {HOST}`, then run `pulumi up` again; or {KEEP}"
+
+
+@dataclass
+class EventClock(FakeClock):
+    """A clock with something that happens."""
+
+    at_s: float = float("inf")
+    happens: Callable[[], object] = bool
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(seconds)
+        if self.now() >= self.at_s:
+            self.at_s = float("inf")
+            self.happens()
+
+
+@dataclass
+class Rig:
+    """A cluster of three compute nodes whose server worker-0 leaves it."""
+
+    clock: EventClock = field(default_factory=lambda: EventClock(0))
+    api: Workloads = field(init=False)
+    bmc: FakeBmc = field(init=False)
+    lines: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    deadline_s: float = 600
+
+    def __post_init__(self) -> None:
+        nodes = {f"worker-{number}": True for number in range(3)}
+        self.api = Workloads(self.clock.now, [Pod("web-1", HOST, "web"), Pod("web-2", "worker-1", "web")], nodes)
+        self.bmc = FakeBmc(self.clock, state=Power.ON, lost=self._noted)
+        self.off_with: list[str] = []
+
+    def _noted(self, write: str) -> None:
+        self.api.calls.append(write)
+        self.off_with += [pod.name for pod in self.api.pods if pod.node == HOST and pod.owner == "ReplicaSet"]
+
+    def later(self, at_s: float, happens: Callable[[], object]) -> None:
+        self.clock.at_s, self.clock.happens = at_s, happens
+
+    @contextmanager
+    def locked(self) -> Iterator[FakeBmc]:
+        yield self.bmc
+
+    @property
+    def removal(self) -> Removal:
+        report = into(self.lines)
+        drain = Drain(HOST, VIP, self.api, self.clock, report)
+        return Removal(HOST, UUID, self.locked, drain, self.clock, report, self.warnings.append, self.deadline_s)
+
+    def refused(self) -> str:
+        with pytest.raises(ProvisioningError) as error:
+            self.removal.take_out()
+        return str(error.value)
+
+
+@pytest.fixture
+def rig() -> Rig:
+    return Rig()
+
+
+def test_a_server_is_drained_then_off_then_without_node(rig: Rig) -> None:
+    rig.removal.take_out()
+    assert rig.api.calls == [f"cordon {HOST}", "evict web-1", "Off", f"delete {HOST}"]
+    assert (rig.off_with, rig.bmc.state) == ([], Power.OFF)
+    assert {pod.name: pod.node for pod in rig.api.pods} == {"web-2": "worker-1", "web-1-again": "worker-1"}
+    assert rig.lines[0] == "draining: 1 left: shop/web-1 (ends); at most 600 s left"
+    assert (rig.lines[-2], rig.lines[-1]) == (
+        "deleting its node: node worker-0 exists; at most 300 s left",
+        "out of the cluster",
+    )
+
+
+def test_what_was_done_before_is_not_done_again(rig: Rig) -> None:
+    rig.removal.take_out()
+    done = [*rig.api.calls]
+    rig.removal.take_out()
+    assert (rig.api.calls, rig.warnings) == (done, [])
+
+
+@pytest.mark.parametrize(
+    "pod",
+    [
+        pytest.param(Pod("sdn", HOST, owner="DaemonSet"), id="daemonset"),
+        pytest.param(Pod("proxy", HOST, owner="Node", annotations={MIRROR: "1"}), id="mirror"),
+        pytest.param(Pod("job", HOST, owner="Job", phase="Succeeded"), id="succeeded"),
+        pytest.param(Pod("job", HOST, owner="Job", phase="Failed"), id="failed"),
+    ],
+)
+def test_a_pod_of_the_node_is_not_evicted(rig: Rig, pod: Pod) -> None:
+    rig.api.pods = [pod]
+    rig.removal.take_out()
+    assert rig.api.calls == [f"cordon {HOST}", "Off", f"delete {HOST}"]
+
+
+def test_a_pod_without_a_controller_is_evicted(rig: Rig) -> None:
+    rig.api.pods = [Pod("debug", HOST, owner="")]
+    rig.removal.take_out()
+    assert "evict debug" in rig.api.calls
+
+
+def test_a_budget_is_waited_for(rig: Rig) -> None:
+    rig.api.budgets["web"] = 2
+    rig.later(60, lambda: rig.api.pods.append(Pod("web-3", "worker-2", "web")))
+    rig.removal.take_out()
+    assert rig.api.calls == [f"cordon {HOST}", "evict web-1", "Off", f"delete {HOST}"]
+    assert rig.lines[0].startswith("draining: 1 left: shop/web-1 (The disruption budget web needs 2 healthy pods")
+    assert rig.clock.now() > 60
+
+
+def test_a_budget_that_never_allows_it_leaves_the_server_as_it_was(rig: Rig) -> None:
+    rig.api.budgets["web"] = 2
+    held = "shop/web-1 (The disruption budget web needs 2 healthy pods and has 2 currently)"
+    what = f"not drained within 600 s, so it runs on, and takes pods again: 1 left: {held}"
+    assert rig.refused() == f"{HOST}: {what}. Fix: {LET_GO}; or {KEEP}"
+    assert rig.api.calls == [f"cordon {HOST}", f"uncordon {HOST}"]
+    assert (rig.bmc.state, rig.clock.now()) == (Power.ON, 600)
+
+
+def test_a_node_that_was_cordoned_before_stays_so(rig: Rig) -> None:
+    rig.api.budgets["web"] = 2
+    rig.api.cordoned.add(HOST)
+    assert f"and stays cordoned (`oc adm uncordon {HOST}`)" in rig.refused()
+    assert HOST in rig.api.cordoned
+
+
+def test_a_pod_with_several_budgets_is_named(rig: Rig) -> None:
+    rig.api.several_budgets = True
+    assert "shop/web-1 (This pod has more than one PodDisruptionBudget" in rig.refused()
+
+
+def test_a_pod_that_does_not_end_is_named_and_holds_the_server(rig: Rig) -> None:
+    rig.api.ends_s = 1000
+    assert "1 left: shop/web-1 (ends)" in rig.refused()
+    assert rig.api.calls.count("evict web-1") == 1, "one that ends is not asked again"
+    assert rig.bmc.state is Power.ON
+
+
+@pytest.mark.parametrize("dead", ["not-ready", "off"])
+def test_a_dead_server_is_out_without_waiting_for_its_pods(rig: Rig, dead: str) -> None:
+    rig.api.budgets["web"] = 2
+    if dead == "off":
+        rig.bmc.state = Power.OFF
+    else:
+        rig.api.nodes[HOST] = False
+    rig.removal.take_out()
+    assert [call for call in rig.api.calls if call != "Off"] == [f"delete {HOST}"]
+    assert rig.bmc.state is Power.OFF
+    assert rig.clock.now() < 60
+
+
+def test_a_server_that_dies_meanwhile_is_not_waited_for(rig: Rig) -> None:
+    rig.api.ends_s = 1000
+    rig.later(100, lambda: rig.api.nodes.update({HOST: False}))
+    rig.removal.take_out()
+    assert rig.api.calls[-2:] == ["Off", f"delete {HOST}"]
+    assert rig.clock.now() < 300
+
+
+def test_an_api_that_does_not_answer_keeps_it(rig: Rig) -> None:
+    rig.api.down = ConnectionRefusedError("refused")
+    what = f"not drained: the API cannot be asked through {VIP}: ConnectionRefusedError: refused"
+    assert rig.refused() == f"{HOST}: {what}. Fix: {ANSWER}"
+    assert (rig.api.calls, rig.bmc.requests) == ([], 0)
+
+
+def test_a_bmc_that_does_not_answer_keeps_its_node_as_it_is(rig: Rig) -> None:
+    def refuse(_: str) -> None:
+        raise BmcRefusedError("no such system", where="https://bmc", fix="correct its address")
+
+    rig.bmc.fault = refuse
+    assert rig.refused() == f"https://bmc: no such system; nothing was changed. Fix: correct its address; {GONE}"
+    assert rig.api.calls == []
+
+
+def test_a_bmc_of_another_machine_keeps_both(rig: Rig) -> None:
+    rig.bmc.machine = Identity("c0ffee00-0000-4000-8000-000000000009", "SN-9")
+    assert (
+        f"wanted {UUID}; nothing was changed. Fix: drain this node and switch its server off yourself"
+        in rig.refused()
+    )
+    assert (rig.api.calls, rig.bmc.state) == ([], Power.ON)
+
+
+def test_a_power_that_does_not_go_off_keeps_the_node(rig: Rig) -> None:
+    rig.bmc.change_s = 100_000
+    assert f"{HOST} is drained, and stays cordoned (`oc adm uncordon {HOST}`). Fix: " in rig.refused()
+    assert HOST in rig.api.nodes, "its kubelet may run"
+
+
+def test_a_node_that_a_person_has_deleted_needs_no_bmc(rig: Rig) -> None:
+    def refuse(_: str) -> None:
+        raise BmcRefusedError("no such system", where="https://bmc")
+
+    del rig.api.nodes[HOST]
+    rig.bmc.fault = refuse
+    rig.removal.take_out()
+    assert rig.warnings == [f"{HOST}: it has no node, and was not switched off: https://bmc: no such system"]
+
+
+def test_a_server_without_a_node_is_switched_off(rig: Rig) -> None:
+    del rig.api.nodes[HOST]
+    rig.removal.take_out()
+    assert (rig.bmc.state, rig.api.calls) == (Power.OFF, ["Off"])
