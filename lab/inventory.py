@@ -32,6 +32,8 @@ STACK = "rehearsal"
 """The stack that is rehearsed by default."""
 SERVER_MIB = 1100
 """Memory of a server: coreos-installer packs a keyfile with xz -9, which needs 674 MiB."""
+SLAAC_PREFIX = 64
+"""Of a network in which a machine makes itself an address by a router's advertisements (RFC 4862, RFC 2464)."""
 BOOTSTRAP_MIB = 400
 """Memory of the bootstrap VM and its process."""
 
@@ -207,9 +209,10 @@ def _not_emulated(plan: Intent) -> Iterator[Fault]:
         elif len(plan.control_plane) == 1:
             what = f"UserManaged with a control plane of one: {payload}"
             yield Fault(where, what, "rehearse the same stack with a control plane of three")
-    if plan.boots_over_ipv6:
-        what = f"{plan.provisioning.cidr}: the lab's servers boot over IPv4 only"
-        yield Fault("platform.baremetal.provisioningNetworkCIDR", what, "rehearse with a network of IPv4")
+    there = plan.provisioning
+    if plan.boots_over_ipv6 and there.mode == UNMANAGED and there.cidr and there.cidr.prefixlen != SLAAC_PREFIX:
+        what = f"{there.cidr}: the lab's live system gets its address there from a router, in a /{SLAAC_PREFIX} only"
+        yield Fault("platform.baremetal.provisioningNetworkCIDR", what, f"rehearse with a /{SLAAC_PREFIX}")
     for server in plan.servers:
         if settings := not_emulated(server.network_config):
             emulated = "the lab's servers have Ethernet interfaces, with bonds, VLANs and bridges on them"

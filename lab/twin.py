@@ -16,6 +16,7 @@ from typing import Any
 
 from base.yaml_text import yaml_of
 from cluster.files import read_yaml
+from cluster.install_config.platform import UNMANAGED
 from cluster.known_options import SECRETS
 from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
@@ -34,7 +35,8 @@ BMC_NETWORKS: dict[int, Network] = {
 }
 """By family: the network of the BMCs that the install-config names by host name."""
 _MEDIA_NETWORKS: dict[int, Network] = {IPV4: ip_network("172.22.0.0/24"), IPV6: ip_network("fd00:172:22::/64")}
-"""By family of the BMCs: where the provisioner serves them the boot ISOs, if the stack names no address."""
+"""By family of the BMCs: where the provisioner serves them the boot ISOs, if the stack names no address and no server
+boots over a network of the site's."""
 OF_BAREMETAL = (
     "platform: the payload's owners of servers only ask each BMC; systemd runs the nodes' keepalived, with the "
     "operator's settings, and this program's haproxy and CoreDNS in place of the operator's; metal3 and OKD's other "
@@ -89,6 +91,14 @@ class Twin:
         (stacks / self.stack).mkdir(parents=True, exist_ok=True)
         (stacks / self.stack / "install-config.yaml").write_text(yaml_of(self.install_config))
         (stacks / f"Pulumi.{self.stack}.yaml").write_text(yaml_of({"config": config}))
+
+    def with_bmc_ca(self, pem: str) -> "Twin":
+        """Return the twin with the CA of its BMCs where its stack has theirs: in `bmcVerifyCA`, else in `bmc_ca`."""
+        if "bmcVerifyCA" not in self.install_config["platform"]["baremetal"]:
+            return replace(self, options={**self.options, "bmc_ca": pem})
+        config = copy.deepcopy(dict(self.install_config))
+        config["platform"]["baremetal"]["bmcVerifyCA"] = pem
+        return replace(self, install_config=config)
 
     def with_compute(self, count: int) -> "Twin":
         """Return the twin with `count` servers of compute; the rest of them are spares."""
@@ -145,6 +155,14 @@ def _family_of_bmcs(intent: Intent) -> int:
     return IPV6 if families == {IPV6} else IPV4
 
 
+def _network_of_media(intent: Intent) -> Network:
+    """Return the network of the provisioner's address if the stack names none: where its clients reach it."""
+    own = intent.provisioning
+    if own.mode == UNMANAGED and own.cidr and intent.booted_from_network:
+        return own.cidr
+    return _MEDIA_NETWORKS[_family_of_bmcs(intent)]
+
+
 def _options(intent: Intent, real: Mapping[str, Any], own: Container[Address]) -> dict[str, Any]:
     """Return the options of the twin; `own` are the addresses that the hosts' `networkConfig` sets."""
     options = {name: copy.deepcopy(value) for name, value in real.items() if name not in _DROPPED}
@@ -164,7 +182,7 @@ def _options(intent: Intent, real: Mapping[str, Any], own: Container[Address]) -
         server.name: uuid_of(server.name, intent.domain, real.get("consent", {}).get(server.name))
         for server in intent.servers
     }
-    made_up = next(free_addresses(intent, _MEDIA_NETWORKS[_family_of_bmcs(intent)]))
+    made_up = next(free_addresses(intent, _network_of_media(intent)))
     options["media"] = {"address": str(intent.media.address or made_up), "port": intent.media.port}
     if intent.media.plain_http:
         options["media"]["plain_http"] = intent.media.plain_http
@@ -183,7 +201,8 @@ def _adapt(config: dict[str, Any]) -> list[str]:
     config["pullSecret"] = _PULL_SECRET
     config.pop("additionalTrustBundle", None)
     bare["libvirtURI"] = LIBVIRT_URI
-    bare.pop("bmcVerifyCA", None)
+    if "bmcVerifyCA" in bare:
+        bare["bmcVerifyCA"] = ""  # of the lab's BMCs, once they have one
     for host in bare["hosts"]:
         differences += _adapt_host(host)
     for login in config.get("controlPlane", {}).get("fencing", {}).get("credentials", ()):

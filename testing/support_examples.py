@@ -319,8 +319,6 @@ USED: dict[str, Callable[[InstallConfig], bool]] = {
 
 NO_TWIN: dict[str, str] = {
     "`controlPlane.architecture: arm64`, `compute[].architecture: arm64`": "machines of a twin are amd64",
-    f"`{BARE}.bmcVerifyCA`": "a twin has the CA of its own BMCs, by the option `bmc_ca`",
-    f"`{BARE}.provisioningHostIP`": "the old name of clusterProvisioningIP, which managed has",
     **{
         f"`{HOST}.rootDeviceHints.{key}`": "an emulated disk has a WWN of 8 bytes"
         for key in ("wwnWithExtension", "wwnVendorExtension")

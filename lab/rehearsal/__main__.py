@@ -133,7 +133,7 @@ def _lab_up(report: Report, wanted: Site, programs: Sequence[str]) -> Images:
 def _prepared(report: Report, wanted: Site, images: Images, scenario: str, *, kubernetes: bool) -> Rehearsal:
     stack = Stack(PROJECT, wanted.twin.stack)
     with report.step("payload and stack"):
-        stack.prepare(wanted.twin)
+        stack.prepare(wanted.twin.with_bmc_ca(site.bmc_ca()))
         folder = PROJECT / "stacks" / stack.name / "payload"
         if kubernetes:
             write_payload(make_kubernetes_payload(wanted), folder)
@@ -148,7 +148,7 @@ def _prepared(report: Report, wanted: Site, images: Images, scenario: str, *, ku
             base = {"base_sha256": hashlib.file_digest(volume, "sha256").hexdigest()}
         media = {"base_iso": {"sha256": images.iso_sha256}}
         release = {"release": images.release}
-        stack.configure(payload=digests, bmc_ca=site.bmc_ca(), bootstrap=base, media=media, images=release)
+        stack.configure(payload=digests, bootstrap=base, media=media, images=release)
         began = time.monotonic()
         stack.preview()
         what = f"preview of {len(wanted.plan.control_plane)}+{len(wanted.plan.compute)} servers, s"

@@ -59,6 +59,10 @@ class BalancerProofs(Proofs):
         ):
             self.report.prove(f"API behind the balancer {when}", wanted=", ".join(wanted), seen=", ".join(seen))
 
+    def node_to_freeze(self) -> Server:
+        """Return the last node: none keeps the balancer's address, which is the provisioner's own in a twin."""
+        return self.plan.control_plane[-1]
+
     def first_boots(self, path: str, servers: tuple[Server, ...], console: Callable[[], list[str]]) -> None:
         """Prove that the balancer led every server of a role to a config server, and that it served their path.
 

@@ -160,5 +160,6 @@ def _create_disks(site: Site, server: PlannedHost) -> list[tuple[Disk, Path]]:
 def _server_xml(site: Site, server: PlannedHost, disks: list[tuple[Disk, Path]]) -> str:
     values = {"server": server, "uuid": site.uuids[server.name], "disks": disks, "scsi_slot": SCSI_SLOT}
     values |= {"nics": nics_of(server, site.plan), "cache_mib": EMULATION_CACHE_MIB}
+    values["over_ipv6"] = site.plan.boots_over_ipv6
     console = CONSOLE / f"{server.name}.log"
     return render("site/files/server.xml.j2", memory_mib=SERVER_MIB, console=console, firmware=firmware, **values)

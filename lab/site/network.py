@@ -18,7 +18,8 @@ from lab.twin import REGISTRY
 
 BMC_BRIDGE = "bmc"
 _LINK_LOCAL = ip_interface("fe80::1/64")
-"""The provisioner's address on the machine network, where it is the machines' router; a config may name it."""
+"""The provisioner's address on the machine network, where it is the machines' router; a config may name it. On a
+provisioning network of IPv6, it advertises from there that it is none."""
 _DNS_DEADLINE_S = 10.0
 _ROUNDS = 3
 
@@ -45,7 +46,9 @@ def ensure_network(site: Site) -> None:
     vlans = (vlan_of(host, site.plan) for host in site.plan.hosts)
     _ensure_trunk(machines, sorted({vlan for vlan in vlans if vlan is not None}))
     if provisioning := provisioning_bridge(site.plan):
-        _ensure_bridge(provisioning, site.on_provisioning)
+        # Where the site's own server advertises a network of IPv6, it needs an address to do so from.
+        router = [_LINK_LOCAL] if any(own.version == IPV6 for own in site.on_provisioning) else []
+        _ensure_bridge(provisioning, [*router, *site.on_provisioning])
         _ensure_uplink(provisioning)
     media = ip_address(site.twin.options["media"]["address"])
     bmcs = {media, *(bmc.address for bmc in site.bmcs.values())} - {

@@ -72,7 +72,9 @@ def foreign_dhcp(site: Site) -> Iterator[str]:
 
 
 def _dnsmasq_conf(site: Site) -> str:
-    script = boot_script(site.plan, Role.COMPUTE)
-    files = FILES.get_template("common/boot-files.conf.j2").render(script=script).replace(TFTP, _DEBIANS_IPXE)
-    values = {"plan": site.plan, "network": site.plan.provisioning.cidr, "files": files, "state": DNS}
+    plan, script = site.plan, boot_script(site.plan, Role.COMPUTE)
+    template = FILES.get_template(f"common/boot-files{'-ipv6' if plan.boots_over_ipv6 else ''}.conf.j2")
+    own = site.on_provisioning[0].ip
+    files = template.render(script=script, address=own).replace(TFTP, _DEBIANS_IPXE)
+    values = {"plan": plan, "network": plan.provisioning.cidr, "files": files, "state": DNS}
     return render("site/files/provisioning.conf.j2", **values)

@@ -124,6 +124,12 @@ def test_the_first_machine_that_is_up_is_read_from_the_log() -> None:
     assert proofs._UP.findall("\n".join(lines)) == ["balanced-bootstrap", "row-a"]
 
 
+def test_the_node_that_hangs_is_no_holder_of_the_balancers_address(tmp_path: Path) -> None:
+    """Nobody asks whose MAC answers there: the address is the provisioner's own."""
+    found = BalancerProofs(plan("balancer"), authority("test-ca").pem, Report("balancer", folder=tmp_path))
+    assert found.node_to_freeze().name == NODES[-1]
+
+
 @pytest.fixture
 def hand_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[tuple[str, str]]]:
     """Hand over with these lines of an update; return its proofs, as wanted and seen."""

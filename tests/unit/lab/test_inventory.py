@@ -1,4 +1,5 @@
 import uuid
+from contextlib import nullcontext
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Any
@@ -255,7 +256,17 @@ def test_platform_baremetal_behind_a_balancer_is_refused(tmp_path: Path) -> None
         load_site("balancer", tmp_path)
 
 
-def test_a_provisioning_network_of_ipv6_is_refused(tmp_path: Path) -> None:
-    as_stack("managed-ipv6", tmp_path)
-    with pytest.raises(LabError, match=r"provisioningNetworkCIDR: fd00:1101::/64: the lab's servers boot over IPv4"):
-        load_site("managed-ipv6", tmp_path)
+@pytest.mark.parametrize(
+    ("stack", "refused"), [("ipv6", True), ("balancer", False)], ids=["by-the-sites-router", "by-the-cluster"]
+)
+def test_a_network_in_which_no_machine_makes_itself_an_address_is_refused(
+    stack: str, refused: bool, tmp_path: Path
+) -> None:
+    path = copy_of(stack, tmp_path) / stack / "install-config.yaml"
+    document = changed(path)
+    cidr = document["platform"]["baremetal"]["provisioningNetworkCIDR"].replace("/64", "/96")
+    document["platform"]["baremetal"]["provisioningNetworkCIDR"] = cidr
+    path.write_text(yaml.safe_dump(document))
+    words = rf"provisioningNetworkCIDR: {cidr}: the lab's live system gets its address there from a router, in a /64"
+    with pytest.raises(LabError, match=words) if refused else nullcontext():
+        load_site(stack, tmp_path)

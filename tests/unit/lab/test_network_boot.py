@@ -1,7 +1,8 @@
 """The rehearsal's proofs of a provisioning network: each server fetched its installer once, by its boot method."""
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import create_autospec
@@ -9,14 +10,17 @@ from unittest.mock import create_autospec
 import pytest
 
 from cluster.values.boot_method import BootMethod
+from cluster.values.role import Role
 from lab.inventory import Site, load_site
 from lab.rehearsal import network_boot
-from lab.rehearsal.network_boot import FETCHED, IN_MEMORY, READY, NetworkBootProofs
+from lab.rehearsal.network_boot import FETCHED, IN_MEMORY, READY, WENT_ON, NetworkBootProofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Outcome, Stack
 
 WORDS = {BootMethod.IPXE: [f"okd-lab{FETCHED}"], BootMethod.UEFI_HTTP: [f"okd-lab{IN_MEMORY}0"]}
+PROXY = {Role.CONTROL_PLANE: "172.22.0.7", Role.COMPUTE: "172.22.0.8"}
+"""stacks/managed: the bootstrap VM's address and the VIP, on the provisioning network."""
 FOREIGN = "52:54:00:00:00:99"
 Consoles = dict[str, list[str]]
 
@@ -53,7 +57,14 @@ def proofs(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Calla
 
 
 def good(site: Site) -> Consoles:
-    return {server.name: [*WORDS.get(server.boot_method, []), f"{READY}1"] for server in site.plan.servers}
+    return {
+        server.name: [
+            f"okd-lab: initrd 6.27 s: fetches http://{PROXY[server.role]}:6180/a1/{server.name}/rootfs.img, has none",
+            *WORDS.get(server.boot_method, []),
+            f"{READY}1",
+        ]
+        for server in site.plan.servers
+    }
 
 
 def test_servers_that_fetched_once_are_proven(site: Site, proofs: Callable[..., NetworkBootProofs]) -> None:
@@ -62,7 +73,15 @@ def test_servers_that_fetched_once_are_proven(site: Site, proofs: Callable[..., 
     assert [proof.name for proof in found.report.proofs] == [
         "live systems fetched over the network",
         "live systems fetched by UEFI HTTP",
+        "live systems were fetched from",
     ]
+
+
+def test_a_server_that_fetched_from_another_one_fails(site: Site, proofs: Callable[..., NetworkBootProofs]) -> None:
+    consoles, name = good(site), named(site, BootMethod.IPXE)
+    consoles[name] = [line.replace(PROXY[Role.COMPUTE], "10.50.0.2") for line in consoles[name]]
+    with pytest.raises(RehearsalError, match=f"fetched from.*{name} http://10.50.0.2:6180"):
+        proofs(consoles).fetched_once()
 
 
 @pytest.mark.parametrize("method", WORDS)
@@ -101,6 +120,17 @@ def test_an_installed_server_boots_its_disk(
     else:
         found.reboots_from_disk()
         assert len(found.report.proofs) == 2
+
+
+@pytest.mark.parametrize(("lines", "holds"), [((f'{WENT_ON}Boot0005 "UEFI PXEv6',), True), ((f"{READY}2",), False)])
+def test_over_ipv6_the_firmware_goes_on(
+    lines: tuple[str, ...], holds: bool, proofs: Callable[..., NetworkBootProofs]
+) -> None:
+    """A disk that its firmware came to without iPXE would prove nothing."""
+    site = load_site("balancer")
+    found = replace(proofs(good(site), lines), site=site)
+    with nullcontext() if holds else pytest.raises(RehearsalError, match="goes on"):
+        found.reboots_from_disk()
 
 
 @pytest.mark.parametrize(("mac", "holds"), [(FOREIGN, True), ("52:54:00:00:00:98", False)])

@@ -244,6 +244,25 @@ def test_an_unmanaged_site_serves_its_provisioning_network() -> None:
     ]
 
 
+def test_an_unmanaged_site_serves_a_provisioning_network_of_ipv6() -> None:
+    lines = provisioning._dnsmasq_conf(load_site("ipv6")).splitlines()
+    assert [line for line in lines if line.startswith(("enable-ra", "ra-param=", "dhcp-range=", "dhcp-option="))] == [
+        "dhcp-range=fd61:0:0:1::1000,fd61:0:0:1::1fff,slaac,64,infinite",
+        "enable-ra",
+        "ra-param=*,0,0",
+        "dhcp-option=tag:ipxe,option6:bootfile-url,http://[fd61:0:0:1::2]:8080/boot.ipxe",
+        "dhcp-option=tag:efi,tag:!ipxe,option6:bootfile-url,tftp://[fd61:0:0:1::2]/snponly.efi",
+    ]
+
+
+@pytest.mark.parametrize(("stack", "entries"), [("ipv6", ["n"]), ("managed", [])])
+def test_firmware_asks_only_by_the_family_of_the_provisioning_network(stack: str, entries: list[str]) -> None:
+    there = load_site(stack)
+    domain = ET.fromstring(libvirtd._server_xml(there, there.plan.hosts[0], []))  # noqa: S314  (our own)
+    named = "opt/org.tianocore/IPv4PXESupport"
+    assert [it.text for it in domain.iterfind("sysinfo/entry") if it.get("name") == named] == entries
+
+
 def test_foreign_dhcp_needs_a_provisioning_network(site: Site) -> None:
     foreign = provisioning.foreign_dhcp(site)
     with pytest.raises(LabError, match=r"^rehearsal has no provisioning network\. Fix: name a stack that has one$"):

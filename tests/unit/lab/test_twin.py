@@ -1,5 +1,6 @@
 """The twin of a stack: what stays, and what is the lab's."""
 
+import shutil
 from ipaddress import ip_network
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -16,6 +17,7 @@ from lab.inventory import STACKS, load_site
 from lab.twin import OF_BAREMETAL, Twin, make_twin
 from testing import install_configs, plans
 from testing.certificates import authority
+from testing.checkout import ROOT
 from testing.clusters import as_stack, nmstate
 from testing.install_configs import all_of_arm64, bare
 from tests.unit.cluster.plan.address_table.complete import Cluster, cluster
@@ -105,9 +107,23 @@ def test_the_cas_of_the_real_site_are_not_the_twins(tmp_path: Path) -> None:
     config, ca = yaml.safe_load(path.read_text()), authority("site").pem
     config["additionalTrustBundle"] = bare(config)["bmcVerifyCA"] = ca
     path.write_text(yaml.safe_dump(config))
-    adapted = make_twin("rehearsal", tmp_path).install_config
-    assert "additionalTrustBundle" not in adapted
-    assert "bmcVerifyCA" not in bare(dict(adapted))
+    twin = make_twin("rehearsal", tmp_path)
+    assert "additionalTrustBundle" not in twin.install_config
+    assert ca.splitlines()[1] not in written(twin, tmp_path)
+
+
+@pytest.mark.parametrize(("stack", "in_the_file"), [("managed", True), ("rehearsal", False)])
+def test_the_ca_of_the_labs_bmcs_is_where_the_stack_has_its_own(
+    stack: str, in_the_file: bool, tmp_path: Path
+) -> None:
+    twin = make_twin(stack, STACKS).with_bmc_ca("a PEM")
+    twin.write(tmp_path)
+    config, options = (
+        yaml.safe_load((tmp_path / name).read_text())
+        for name in (f"{stack}/install-config.yaml", f"Pulumi.{stack}.yaml")
+    )
+    places = bare(config).get("bmcVerifyCA"), options["config"].get("okd-baremetal:bmc_ca")
+    assert places == (("a PEM", None) if in_the_file else (None, "a PEM"))
 
 
 def test_encrypted_options_are_not_needed(tmp_path: Path) -> None:
@@ -256,6 +272,15 @@ def test_bmcs_with_only_ipv6_get_the_media_by_it(tmp_path: Path, bmcs: list[str]
     options["config"]["okd-baremetal:media"] = {"url": "https://isos.example.com/"}
     stack.write_text(yaml.safe_dump(options))
     assert make_twin("rehearsal", tmp_path).options["media"]["address"] == address
+
+
+def test_media_that_no_option_names_are_where_boot_clients_reach_them(tmp_path: Path) -> None:
+    stacks = shutil.copytree(ROOT / "stacks", tmp_path / "stacks")
+    path = stacks / "Pulumi.unmanaged.yaml"
+    options = yaml.safe_load(path.read_text())
+    del options["config"]["okd-baremetal:media"]
+    path.write_text(yaml.safe_dump(options))
+    assert make_twin("unmanaged", stacks).options["media"]["address"] == "10.52.0.1"
 
 
 def test_the_twin_starts_in_phase_bootstrap(tmp_path: Path) -> None:
