@@ -227,6 +227,10 @@ class Release(Option):
     image: str = Field(pattern=ONE_BY_DIGEST, description="Its release image, by digest.")
 
 
+def _none_if_empty(value: object) -> object:
+    return value or None
+
+
 class BootstrapAddress(Model):
     """The bootstrap VM's address."""
 
@@ -417,7 +421,7 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     snapshots: str = Field(
         "", pattern=FOLDER_OR_EMPTY, description="Folder into which etcd is saved, each time as a new file."
     )
-    upgrade: Release | None = Field(
+    upgrade: Annotated[Release | None, BeforeValidator(_none_if_empty)] = Field(
         None, description="The release that a cluster in production is upgraded to; never an older one."
     )
     approve_certificates: bool = True

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from base.errors import Fault
+from base.errors import Fault, word
 from providers.cluster_power.model import ClusterPowerOuts, ClusterPowerSpec
 
 WAKE = "wake the cluster first: `pulumi config set power on && pulumi up`; or take the change back"
@@ -51,9 +51,9 @@ def notes(old: ClusterPowerSpec, outs: ClusterPowerOuts, new: ClusterPowerSpec) 
         if compute:
             yield f"will be shut down first, all at once: {', '.join(compute)}"
         yield f"will be shut down last, since they have etcd: {', '.join(with_etcd)}"
-        stack = new.stack
         yield (
-            f"no API and no VIP answers until `power` is on again; `okd-baremetal status {stack}` tells when the "
+            "no API and no VIP answers until `power` is on again; "
+            f"`okd-baremetal status {word(new.stack)}` tells when the "
             "certificates of kubelets expire: after that, waking approves new ones"
         )
     if wakes(old, outs, new):

@@ -392,6 +392,8 @@ class Life:
         report = self._run(Act("up", self.goal, kill_at_write=sleep.kill_off))
         if report is None and sleep.turns_back:
             world.clock.pass_time(SETTLES_S)
+            if not any(map(world.cluster.api_serves, world.cluster.etcds)):
+                self._repeated(None)  # as the document has it: without an API, it sleeps first
             self.wanted = replace(self.wanted, power="on")
             self._run(Act("refresh"))
         else:

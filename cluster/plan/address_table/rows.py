@@ -50,6 +50,7 @@ OPTION_FIELDS = {
     "media.base_iso_arm64.url": Use.WEB_SERVER,
     "provisioner.base_image.source": Use.WEB_SERVER,
     **{f"images.{name}": Use.REGISTRY for name in ("release", "keepalived", "haproxy", "coredns")},
+    "upgrade.image": Use.REGISTRY,
 }
 """The options, by path; `_of_nodes` has `node_addresses`."""
 OF_A_MANAGED_NETWORK = tuple(

@@ -236,6 +236,15 @@ def test_each_option_is_declared_to_pulumi() -> None:
         assert (name in TEXTS) == (kind is str), name
 
 
+def test_what_pulumi_declares_without_a_default_is_required() -> None:
+    """Pulumi refuses every stack that lacks a key without one; with the defaults, nothing is asked for."""
+    declared = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
+    wanted = {name for name, field in Options.model_fields.items() if field.is_required()}
+    assert {name for name, option in declared.items() if "default" not in option} == wanted
+    defaults = {name: option["default"] for name, option in declared.items() if "default" in option}
+    assert Options.model_validate({**defaults, **plans.options()}) == Options.model_validate(plans.options())
+
+
 def leaves(options: type[BaseModel], path: str = "") -> Iterator[tuple[str, FieldInfo]]:
     """Return every option that has no options of its own, by its full path."""
     for name, field in options.model_fields.items():

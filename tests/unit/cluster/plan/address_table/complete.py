@@ -135,6 +135,7 @@ def patterns() -> dict[str, set[Use]]:
     media = dynamic.options["media"]
     media["url"] = f"http://{media.pop('address')}"
     dynamic.options["images"] = {"release": f"10.1.0.18/okd@sha256:{'0' * 64}"}
+    dynamic.options["upgrade"] = {"version": "4.21.3", "image": f"10.1.0.18/okd@sha256:{'0' * 64}"}
     found: dict[str, set[Use]] = {}
     for row in (*static.rows(), *dynamic.rows()):
         found.setdefault(_pattern(row), set()).add(row.use)
