@@ -41,7 +41,7 @@ from providers.vip_handoff.engine import NOT_ASKED
 # what guards the cluster.
 # HostProvisioning and Machines have that etcd is asked, from then on, before the control plane is wiped again.
 EXPECTED_PREVIEW = {
-    STACK: "create DestroyGuard, create HostProvisioning, create VipHeld, delete BootstrapVm, "
+    STACK: "create ClusterPower, create DestroyGuard, create HostProvisioning, create VipHeld, delete BootstrapVm, "
     "delete 19 RenderedAsset, update HostProvisioning, update Machines, update NetworkPreflight, "
     "update ProvisionerPreflight, update VipHandoff",
 }
