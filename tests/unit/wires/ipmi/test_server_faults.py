@@ -172,6 +172,19 @@ def test_flags_for_the_disk_are_not_sent_with_the_power_on_of_a_later_boot() -> 
     assert it.fake.flags == bytes(5)
 
 
+def test_a_shutdown_is_left_to_the_operating_system() -> None:
+    it = IpmiServer()
+    it.take_over()
+    bmc = it.bmc()
+    bmc.request_power(Power.ON)
+    it.clock.sleep(10)
+    bmc.request_shutdown()
+    it.clock.sleep(it.fake.server.shutdown_s - 1)
+    assert bmc.power() is Power.ON
+    it.clock.sleep(2)
+    assert bmc.power() is Power.OFF
+
+
 @pytest.mark.parametrize(("traits", "fault", "kind", "why"), REFUSED.values(), ids=REFUSED)
 def test_a_bmc_that_cannot_be_used_is_refused_untouched(
     traits: Traits, fault: Change, kind: type[BmcError], why: str

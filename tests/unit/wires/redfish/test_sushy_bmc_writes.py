@@ -20,6 +20,12 @@ BOOT = {
 }
 
 
+def offers_resets(it: OneBmc, *types: str) -> None:
+    """Have the system offer these types of reset, and no others."""
+    reset = {"target": RESET.removeprefix("POST "), "ResetType@Redfish.AllowableValues": [*types]}
+    it.says(f"GET {SYSTEM}$", Actions={"#ComputerSystem.Reset": reset})
+
+
 @pytest.mark.parametrize(
     ("it", "owner"), [("generic_system", SYSTEM), ("generic", MANAGER)], indirect=["it"], ids=["system", "manager"]
 )
@@ -91,6 +97,29 @@ def test_power_is_requested_by_a_reset_that_can_be_verified(it: OneBmc, before: 
     it.fleet.change(power=before)
     it.client().request_power(want)
     assert (it.writes, it.bodies) == ([RESET], [{"ResetType": sent}])
+
+
+@pytest.mark.parametrize(
+    ("allowed", "sent"),
+    [
+        (["On", "ForceOff", "PushPowerButton", "GracefulShutdown"], "GracefulShutdown"),
+        (["On", "ForceOff", "PushPowerButton"], "PushPowerButton"),
+    ],
+    ids=["graceful", "an-older-ilo"],
+)
+def test_a_shutdown_is_left_to_the_operating_system(it: OneBmc, allowed: list[str], sent: str) -> None:
+    it.fleet.change(power="On")
+    offers_resets(it, *allowed)
+    it.takes(RESET)
+    it.client().request_shutdown()
+    assert (it.writes, it.bodies) == ([RESET], [{"ResetType": sent}])
+
+
+def test_a_server_that_can_only_be_cut_off_is_not(it: OneBmc) -> None:
+    offers_resets(it, "On", "ForceOff")
+    with pytest.raises(BmcRefusedError, match="reset GracefulShutdown is not offered; ForceOff, On are"):
+        it.client().request_shutdown()
+    assert it.writes == []
 
 
 @pytest.mark.parametrize("it", ["openbmc"], indirect=True)
@@ -167,11 +196,7 @@ def test_only_an_offered_boot_target_is_sent(it: OneBmc, offered: list[str], sen
 
 
 def test_a_reset_that_is_not_offered_is_never_sent(it: OneBmc) -> None:
-    reset = {
-        "target": RESET.removeprefix("POST "),
-        "ResetType@Redfish.AllowableValues": ["ForceOn", "GracefulShutdown"],
-    }
-    it.says(f"GET {SYSTEM}$", Actions={"#ComputerSystem.Reset": reset})
+    offers_resets(it, "ForceOn", "GracefulShutdown")
     it.takes(RESET)
     bmc = it.client()
     bmc.request_power(Power.ON)
