@@ -35,6 +35,8 @@ WITHOUT_MAJORITY: dict[int, tuple[int, ...]] = {1: (0,), 2: (0, 500)}
 The other one of two has an API that is not ready: in a twin it fences nobody, after which etcd would go on alone.
 """
 POLL_S = 0.25
+RESOLVER_S = 5.0
+"""The time after which a resolver asks again (resolv.conf(5))."""
 _CHOSE = " Selected source "
 Value = TypeVar("Value")
 
@@ -256,7 +258,7 @@ class Proofs:
         def right() -> int:
             return sum(_resolve(server, name) == set(map(str, addresses)) for name, addresses in wanted.items())
 
-        seen = settle(right, len(wanted).__eq__, 10)  # as a client asks again: UDP may lose a packet
+        seen = settle(right, len(wanted).__eq__, 30)  # as a client asks again: UDP may lose a packet
         what = f"names answered by CoreDNS on {machine}"
         self.report.prove(
             what, wanted=f"{len(wanted)} of {len(wanted)}", seen=f"{seen} of {len(wanted)}", machine=machine
@@ -311,7 +313,7 @@ def _resolve(server: str, name: str) -> set[str]:
     addresses = set[str]()
     for kind in (dns.rdatatype.A, dns.rdatatype.AAAA):
         try:
-            answer, _ = dns.query.udp_with_fallback(dns.message.make_query(name, kind), server, timeout=10)
+            answer, _ = dns.query.udp_with_fallback(dns.message.make_query(name, kind), server, timeout=RESOLVER_S)
         except (OSError, dns.exception.DNSException):
             return set()
         addresses |= {str(item) for record in answer.answer for item in record if item.rdtype == kind}
