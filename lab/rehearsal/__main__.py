@@ -30,6 +30,7 @@ from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept
 from lab.rehearsal.replacement import Replacements
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.shrinking import Shrinking
+from lab.rehearsal.sleeping import Sleeping
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
 from lab.shell import LabError
@@ -192,6 +193,7 @@ def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
         return
     parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.operator, rehearsal.report)
     Replacements(*parts).run(options.drills, options.seed)
+    Sleeping(*parts).run()
     Shrinking(*parts).run()
     rehearsal.plan = _plan(rehearsal.stack)
 

@@ -51,6 +51,11 @@ class Kube:
             if ready.get("status") == "True"
         }
 
+    def cordoned(self) -> list[str]:
+        """Return the names of the nodes that take no new pod."""
+        nodes = self._list("/api/v1/nodes")
+        return sorted(node["metadata"]["name"] for node in nodes if node["spec"].get("unschedulable"))
+
     def etcd_conditions(self) -> set[str]:
         """Return the conditions of the etcd operator that are True."""
         status = self.client.call("GET", ETCD, timeout_s=5).get("status", {})

@@ -19,7 +19,7 @@ PAGE = "how-to/grow-and-shrink.md"
 DRAIN_S = 20
 RUNS_S = 120
 _NAMESPACE = "/api/v1/namespaces/default"
-_PODS, _NODES = f"{_NAMESPACE}/pods", "/api/v1/nodes"
+_PODS = f"{_NAMESPACE}/pods"
 _BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 _NAMED = {"metadata": {"name": "held", "labels": {"app": "held"}}}
 
@@ -44,7 +44,8 @@ class Shrinking:
             left = f"not drained within {DRAIN_S} s, so it runs on, and takes pods again: 1 left: default/held"
             refuse(self.stack, self.report, f"to drain {name}", left, UP)
             self.report.prove(f"{name} runs", wanted=True, seen=name in self.provisioner.running())
-            self.report.prove(f"{name} takes pods", wanted=True, seen=not _is_cordoned(client, name))
+            takes = name not in self.proofs.kube(self.operator).cordoned()
+            self.report.prove(f"{name} takes pods", wanted=True, seen=takes)
             self.stack.configure(deadlines=DEADLINES)
             client.call("DELETE", f"{_BUDGETS}/held")
             self.stack.run(*UP)
@@ -83,7 +84,3 @@ class Shrinking:
         pool["replicas"] -= 1
         path.write_text(yaml_of(config))
         self.stack.follow(commands(PAGE, "config rm"), host=name)
-
-
-def _is_cordoned(client: Client, node: str) -> bool:
-    return bool(client.call("GET", f"{_NODES}/{node}")["spec"].get("unschedulable"))
