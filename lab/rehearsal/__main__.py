@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=1,
         metavar="N",
-        help="servers to lose, with Kubernetes; with 2 or more, all other drills too (default: %(default)s)",
+        help="servers to lose, with Kubernetes (default: %(default)s)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="chooses all but the first of them (default: %(default)s)"
@@ -191,16 +191,16 @@ def _run_whole(rehearsal: Rehearsal, options: argparse.Namespace, *, keep: bool)
 
 
 def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
-    """Run the drills of a cluster in production; a real Kubernetes has those of its servers: one for CI, or all."""
+    """Run the drills of a cluster in production; a real Kubernetes has those of its servers."""
     if not rehearsal.operator:
         Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
         return
-    parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.operator, rehearsal.report)
-    Replacements(*parts).run(options.drills, options.seed)
-    if options.drills > 1:
-        Sleeping(*parts).run()
-        Shrinking(*parts).run()
-        rehearsal.plan = _plan(rehearsal.stack)
+    before = (rehearsal.provisioner, rehearsal.stack)
+    after = (rehearsal.operator, rehearsal.report)
+    Replacements(*before, rehearsal.proofs, *after).run(options.drills, options.seed)
+    Shrinking(*before, rehearsal.proofs, *after).run()
+    rehearsal.plan = _plan(rehearsal.stack)
+    Sleeping(*before, rehearsal.proofs, *after).run()
 
 
 def _pair(rehearsal: Rehearsal) -> FencingProofs | None:
