@@ -5,6 +5,7 @@ import socket
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Protocol
 
 from base.errors import EngineGoneError
@@ -70,6 +71,11 @@ class SystemClock:
 
 SYSTEM_CLOCK = SystemClock()
 """The clock of this process; `Provider.configure` sets its engine."""
+
+
+def utc_now() -> str:
+    """Return the time of day, in UTC."""
+    return datetime.now(UTC).isoformat(timespec="seconds")
 
 
 @dataclass(frozen=True)

@@ -3,11 +3,13 @@
 Imports are in the functions: a preview asks no BMC, and sushy takes 0.1 s.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Protocol
 
 from pydantic import SecretStr
 
+from base import lock
 from wires.bmc.access import CHECK_LIMITS, BmcAccess, Limits
 from wires.bmc.client import BmcClient, ProbedBmc
 
@@ -46,6 +48,20 @@ def client_of(access: BmcAccess, password: SecretStr, *, from_state: bool = Fals
     from wires.redfish.sushy_bmc import SushyBmc  # noqa: PLC0415
 
     return SushyBmc(access, password, from_state=from_state)
+
+
+@contextmanager
+def exclusive(bmc: BmcClient) -> Iterator[BmcClient]:
+    """Yield a client of a BMC that no other run uses meanwhile, and close it.
+
+    Raises:
+        BusyError: Another run works on it.
+    """
+    try:
+        with lock.held(bmc.url):
+            yield bmc
+    finally:
+        bmc.close()
 
 
 def probe_of(access: BmcAccess, password: SecretStr, limits: Limits = CHECK_LIMITS) -> ProbedBmc:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 
-from base import lock
 from base.clock import SYSTEM_CLOCK
 from base.errors import (
     BmcError,
@@ -28,7 +27,7 @@ from providers.pulumi.dynamic import Provider
 from providers.registered import may_have_pods, other_host
 from wires.bmc.client import Identity
 from wires.bmc.identity import named, usable
-from wires.bmc_clients import client_of
+from wires.bmc_clients import client_of, exclusive
 from wires.shown_certificate import expiry_warning
 
 READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the others
@@ -139,11 +138,8 @@ def _outs(engine: BmcHostEngine, identity: Identity, found: AsFound) -> BmcHostO
 def _engine(
     spec: BmcHostSpec, recorded: Identity | None = None, *, from_state: bool = False
 ) -> Iterator[BmcHostEngine]:
-    bmc, report = client_of(spec.bmc, spec.password, from_state=from_state), plugin.row(spec.urn)
-    try:
-        with lock.held(bmc.url):
-            yield BmcHostEngine(
-                bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s, recorded, spec.fenced
-            )
-    finally:
-        bmc.close()
+    report = plugin.row(spec.urn)
+    with exclusive(client_of(spec.bmc, spec.password, from_state=from_state)) as bmc:
+        yield BmcHostEngine(
+            bmc, SYSTEM_CLOCK, report, spec.host, spec.consent, spec.deadline_s, recorded, spec.fenced
+        )

@@ -1,13 +1,11 @@
 """Pulumi's calls for `ClusterPower`."""
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from datetime import UTC, datetime
+from contextlib import AbstractContextManager
 from functools import partial
 
 from assets.contract import KUBELET_PORT
-from base import lock
-from base.clock import SYSTEM_CLOCK
+from base.clock import SYSTEM_CLOCK, utc_now
 from base.errors import ConfigError, Fault, PayloadError
 from base.progress import Progress
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
@@ -15,14 +13,13 @@ from providers.cluster_power import rules
 from providers.cluster_power.engine import ClusterPowerEngine
 from providers.cluster_power.model import ClusterPowerOuts, ClusterPowerSpec
 from providers.etcd_snapshot import EtcdSnapshots
-from providers.joining.nodes import Joining
+from providers.node_joining import joining_of
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
-from wires.api.https import handshake_problem
 from wires.api.kubernetes import KubeApi
 from wires.bmc.client import BmcClient
-from wires.bmc_clients import client_of
+from wires.bmc_clients import client_of, exclusive
 from wires.certificates import Life
 from wires.segment.neighbours import macs_at
 from wires.segment.vip_holder import vip_holder
@@ -86,13 +83,13 @@ def _sleep(spec: ClusterPowerSpec) -> ClusterPowerOuts:
 
     _engine(spec, kubeconfig).sleep(save)
     row(Progress("asleep", f"{len(spec.hosts)} servers are off"))
-    return ClusterPowerOuts(asleep_since=_now())
+    return ClusterPowerOuts(asleep_since=utc_now())
 
 
 def _wake(old: ClusterPowerSpec, new: ClusterPowerSpec) -> ClusterPowerOuts:
     kubeconfig = needed(new.stack, read_kubeconfig(new.stack), OPTION)
     engine = _engine(new, kubeconfig)
-    joining = _joining(new, kubeconfig, engine)
+    joining = joining_of(new, kubeconfig, engine.machines)
     engine.wake(new.waking(old).hosts.keys(), joining, _holder)
     plugin.row(new.urn)(Progress("awake", f"{len(new.hosts)} servers"))
     return ClusterPowerOuts(approved=joining.approved)
@@ -110,30 +107,9 @@ def _engine(spec: ClusterPowerSpec, kubeconfig: Kubeconfig) -> ClusterPowerEngin
     )
 
 
-def _joining(spec: ClusterPowerSpec, kubeconfig: Kubeconfig, engine: ClusterPowerEngine) -> Joining:
-    return Joining(
-        api=KubeApi.by(kubeconfig, spec.api_name),
-        vip=spec.api_vip,
-        hosts={name: host.addresses for name, host in spec.hosts.items()},
-        approves=spec.approve_certificates,
-        clock=SYSTEM_CLOCK,
-        kubelet=partial(handshake_problem, port=KUBELET_PORT),
-        log=plugin.notes(spec.urn),
-        warn=plugin.warnings(spec.urn),
-        now=_now,
-        woken=engine.machines,
-    )
-
-
-@contextmanager
-def _bmc(spec: ClusterPowerSpec, name: str) -> Iterator[BmcClient]:
+def _bmc(spec: ClusterPowerSpec, name: str) -> AbstractContextManager[BmcClient]:
     access = spec.hosts[name].bmc
-    bmc = client_of(access.changed(ca=access.ca or spec.ca), spec.passwords[name])
-    try:
-        with lock.held(bmc.url):
-            yield bmc
-    finally:
-        bmc.close()
+    return exclusive(client_of(access.changed(ca=access.ca or spec.ca), spec.passwords[name]))
 
 
 def _holder(vip: str, nodes: Mapping[str, str]) -> str | None:
@@ -156,7 +132,3 @@ def _life_of_kubelet(spec: ClusterPowerSpec, name: str) -> Life | None:
     except OSError:
         return None
     return shown.life if shown else None
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")

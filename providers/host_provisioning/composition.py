@@ -1,9 +1,7 @@
 """Composes what the installations of a role use, from its inputs: BMCs, boot media, the cluster's API, progress."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from datetime import UTC, datetime
 from functools import partial
 
 from assets.contract import API_PORT, KUBELET_PORT
@@ -30,10 +28,10 @@ from providers.host_provisioning.removal import Removal
 from providers.joining.nodes import Joining
 from providers.mark_file import MarkFile
 from providers.pulumi import plugin
-from wires.api.https import PROBE_S, Endpoint, connect_problem, handshake_problem
+from wires.api.https import PROBE_S, Endpoint, connect_problem
 from wires.api.kubernetes import KubeApi
 from wires.bmc.client import BmcClient, Power
-from wires.bmc_clients import client_of
+from wires.bmc_clients import client_of, exclusive
 from wires.etcd.client import EtcdClient
 
 RAN = Fault(
@@ -48,30 +46,17 @@ FENCED = Fault(
 )
 
 
-def now() -> str:
-    """Return the time, in UTC."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
 def bmc_of(spec: HostProvisioningSpec, name: str, *, from_state: bool = False) -> BmcClient:
     """Return a client of a host's BMC; the caller closes it."""
     bmc = spec.hosts[name].bmc
     return client_of(bmc.changed(ca=bmc.ca or spec.ca), spec.passwords[name], from_state=from_state)
 
 
-@contextmanager
-def locked_bmc(spec: HostProvisioningSpec, name: str, *, from_state: bool = False) -> Iterator[BmcClient]:
-    """Yield a client of a host's BMC, which no other run uses meanwhile.
-
-    Raises:
-        BusyError: Another run works on it.
-    """
-    bmc = bmc_of(spec, name, from_state=from_state)
-    try:
-        with lock.held(bmc.url):
-            yield bmc
-    finally:
-        bmc.close()
+def locked_bmc(
+    spec: HostProvisioningSpec, name: str, *, from_state: bool = False
+) -> AbstractContextManager[BmcClient]:
+    """Return a client of a host's BMC, which no other run uses while a block runs; see `exclusive`."""
+    return exclusive(bmc_of(spec, name, from_state=from_state))
 
 
 def runs_from_disk(spec: HostProvisioningSpec, name: str) -> bool:
@@ -119,21 +104,6 @@ def recipe_of(spec: HostProvisioningSpec) -> Recipe:
         on_provisioning=spec.boot_macs.keys(),
         boot_server=spec.boot_server,
         over_tls=frozenset(spec.over_tls),
-    )
-
-
-def joining_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig) -> Joining:
-    """Return what makes nodes of the hosts."""
-    return Joining(
-        api=KubeApi.by(kubeconfig, spec.api_name),
-        vip=spec.api_vip,
-        hosts={name: host.addresses for name, host in spec.hosts.items()},
-        approves=spec.approve_certificates,
-        clock=SYSTEM_CLOCK,
-        kubelet=partial(handshake_problem, port=KUBELET_PORT),
-        log=plugin.notes(spec.urn),
-        warn=plugin.warnings(spec.urn),
-        now=now,
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from base.clock import SYSTEM_CLOCK
+from base.clock import SYSTEM_CLOCK, utc_now
 from base.errors import ConfigError, EngineGoneError, Fault, OkdBaremetalError, SnapshotError
 from boot_media.host_isos import IsoMedia
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
@@ -23,6 +23,7 @@ from providers.host_provisioning.records import (
     not_taken_out,
 )
 from providers.host_provisioning.removal import Removal
+from providers.node_joining import joining_of
 from providers.pulumi import plugin
 from providers.pulumi.workers import by_host
 from providers.registered import let_go
@@ -44,7 +45,7 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     departures = _departures(spec, plan, kubeconfig)
     if plan.saves_etcd(spec):
         _save_etcd(spec)
-    joining = composition.joining_of(spec, kubeconfig) if kubeconfig else None
+    joining = joining_of(spec, kubeconfig) if kubeconfig else None
     missing = composition.missing_of(spec, recipe, kubeconfig, joining)
     with composition.image_server_of(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
         installations = composition.installations_of(spec, plan, media, missing, joining)
@@ -148,7 +149,7 @@ def _refuse_together(spec: HostProvisioningSpec, plan: InstallationPlan, again: 
 
 
 def _results(spec: HostProvisioningSpec, installations: Mapping[str, Installation]) -> dict[str, InstalledHost]:
-    at = composition.now()
+    at = utc_now()
     return {
         name: InstalledHost(
             record=InstallationRecord(uuid=spec.identity_of(name).own, iso_sha256=done.iso_sha256, at=at),

@@ -1,10 +1,9 @@
 """Pulumi's calls for `Machines`."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 
-from base import lock
 from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BusyError, ConfigError, Fault
 from base.progress import Progress
@@ -19,7 +18,7 @@ from providers.registered import register
 from wires.bmc.client import BmcClient, Identity, Power
 from wires.bmc.identity import is_one_machine, named, usable
 from wires.bmc.steps import Steps, run_steps
-from wires.bmc_clients import client_of
+from wires.bmc_clients import client_of, exclusive
 
 REPLACED_S = 30.0
 """Time for the BMC of a machine that is replaced, since it may be gone for good."""
@@ -117,14 +116,8 @@ def _identity(bmc: BmcClient, name: str, deadline_s: float) -> Identity:
     return run_steps(steps.identity(name), SYSTEM_CLOCK)
 
 
-@contextmanager
-def _bmc(spec: MachinesSpec, host: str) -> Iterator[BmcClient]:
-    bmc = client_of(spec.access(host), spec.passwords[host])
-    try:
-        with lock.held(bmc.url):
-            yield bmc
-    finally:
-        bmc.close()
+def _bmc(spec: MachinesSpec, host: str) -> AbstractContextManager[BmcClient]:
+    return exclusive(client_of(spec.access(host), spec.passwords[host]))
 
 
 def _refuse(faults: Iterable[Fault]) -> None:

@@ -17,9 +17,9 @@ SEEDS = 300
 ENGINE = "providers.host_provisioning.installation.engine"
 FAULTS: dict[str, tuple[str, str, str]] = {
     "the lock of a BMC is not taken": (
-        "providers.bmc_host.provider",
-        "        with lock.held(bmc.url):\n            yield Bmc",
-        "        if True:\n            yield Bmc",
+        "wires.bmc_clients",
+        "        with lock.held(bmc.url):\n            yield bmc",
+        "        yield bmc",
     ),
     "any machine is accepted": (
         "providers.bmc_host.engine",

@@ -20,7 +20,7 @@ import providers.vip_held.provider as vip_held
 from base.clock import SYSTEM_CLOCK, Clock
 from base.errors import OkdBaremetalError
 from boot_media.host_isos import Recipe
-from providers import mark_file
+from providers import mark_file, node_joining
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning import composition, provision
 from providers.host_provisioning.installation.engine import Installation
@@ -129,7 +129,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
             vip_held,
             {"macs_at": world.macs_at, "unproven": lambda: None, "handshake_problem": world.handshake_problem},
         ),
-        (composition, {**_on_segment(world), "handshake_problem": world.handshake_problem, "KubeApi": _Kube(world)}),
+        (composition, {**_on_segment(world), "KubeApi": _Kube(world)}),
         (composition, {"client_of": lambda access, *_, **__: _server(world, access), "latest_s": lambda *_: {}}),
         (composition, {"Endpoint": lambda *_: _Api(world), "image_server_of": lambda _: nullcontext()}),
         (composition, {"api_ca": lambda *_: ""}),
@@ -143,7 +143,8 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (Recipe, {"payload": b""}),
         (cluster_power, {"client_of": lambda access, *_, **__: _server(world, access), "by_host": _by_host}),
         (cluster_power, {"KubeApi": _Kube(world), "read_kubeconfig": lambda _: True, "needed": lambda *_: True}),
-        (cluster_power, {"macs_at": world.macs_at, "handshake_problem": world.handshake_problem}),
+        (node_joining, {"KubeApi": _Kube(world), "handshake_problem": world.handshake_problem}),
+        (cluster_power, {"macs_at": world.macs_at}),
         (cluster_power, {"shown_certificate": lambda *_: None}),
     )
     for target, names in replaced:
