@@ -195,12 +195,11 @@ def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
     if not rehearsal.operator:
         Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
         return
-    before = (rehearsal.provisioner, rehearsal.stack)
-    after = (rehearsal.operator, rehearsal.report)
-    Replacements(*before, rehearsal.proofs, *after).run(options.drills, options.seed)
-    Shrinking(*before, rehearsal.proofs, *after).run()
+    around, operator = (rehearsal.provisioner, rehearsal.stack), rehearsal.operator
+    Replacements(*around, rehearsal.proofs, operator, rehearsal.report).run(options.drills, options.seed)
+    Shrinking(*around, rehearsal.proofs, operator, rehearsal.report).run()
     rehearsal.plan = _plan(rehearsal.stack)
-    Sleeping(*before, rehearsal.proofs, *after).run()
+    Sleeping(*around, rehearsal.proofs, operator, rehearsal.report).run()
 
 
 def _pair(rehearsal: Rehearsal) -> FencingProofs | None:

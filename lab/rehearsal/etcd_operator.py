@@ -29,6 +29,8 @@ class EtcdOperator(Operators):
     ca_pem: str
     """The CA that signs the certificates of etcd's members."""
     _is_prepared: bool = field(default=False, init=False)
+    _reported: object = field(default=None, init=False)
+    """The members, and those that do not answer, as last reported."""
 
     def step(self) -> None:
         """See `Operators`."""
@@ -47,11 +49,13 @@ class EtcdOperator(Operators):
         if not self._is_prepared:
             self.api.ensure("/api/v1/namespaces", {"metadata": {"name": NAMESPACE.rpartition("/")[2]}})
             self._is_prepared = True
-        for path, content in objects(members, self.ca_pem, self._client).items():
-            collection, _, name = path.rpartition("/")
-            self.api.keep(collection, {"metadata": {"name": name}, **content})
         lost = [address for address in members.values() if not self._answers(address)]
-        self.api.report_condition(ETCD, degraded(list(members.values()), lost))
+        if self._reported != (members, lost):  # most looks find nothing new
+            for path, content in objects(members, self.ca_pem, self._client).items():
+                collection, _, name = path.rpartition("/")
+                self.api.keep(collection, {"metadata": {"name": name}, **content})
+            self.api.report_condition(ETCD, degraded(list(members.values()), lost))
+            self._reported = members, lost
         return voters
 
     @cached_property

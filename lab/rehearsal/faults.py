@@ -6,7 +6,6 @@ has left by itself and cannot return: the handoff only watches.
 
 import json
 import os
-import re
 import signal
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ from lab.rehearsal.operators import Operators
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import Report
-from lab.rehearsal.stack import Outcome, Stack
+from lab.rehearsal.stack import Once, Outcome, Stack
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from lab.twin import DEADLINES
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
@@ -200,13 +199,7 @@ class Faults:
 
     def _up_with(self, when: str, intervene: Intervention) -> Outcome:
         """Run `pulumi up`, and intervene at the first line that matches `when`."""
-        pending = [re.compile(when)]
-
-        def watch(line: str, pid: int) -> None:
-            if pending and pending[0].search(line):
-                pending.clear()
-                intervene(pid)
-
+        watch = Once(when, intervene)
         outcome = self.stack.try_run("up", "--yes", "--skip-preview", on_line=watch)
-        self.report.prove(f"`pulumi up` reached {when.rpartition('* ')[2]}", wanted=True, seen=not pending)
+        self.report.prove(f"`pulumi up` reached {when.rpartition('* ')[2]}", wanted=True, seen=watch.has_come)
         return outcome

@@ -1,17 +1,13 @@
 """A drill of compute that leaves the install-config of a cluster in production, with a pod that a budget holds."""
 
 import http.client
-from dataclasses import dataclass
 
 from base.yaml_text import parse_yaml, yaml_of
 from lab.rehearsal.client import Client
-from lab.rehearsal.kube import Operator
+from lab.rehearsal.kube_drill import KubeDrill
 from lab.rehearsal.okd_api import OkdApi
-from lab.rehearsal.proofs import Proofs, settle
-from lab.rehearsal.provisioner import Provisioner
+from lab.rehearsal.proofs import settle
 from lab.rehearsal.refusals import UP, refuse
-from lab.rehearsal.report import Report
-from lab.rehearsal.stack import Stack
 from lab.twin import DEADLINES
 from testing.documents import commands
 
@@ -24,15 +20,8 @@ _BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 _NAMED = {"metadata": {"name": "held", "labels": {"app": "held"}}}
 
 
-@dataclass(frozen=True)
-class Shrinking:
+class Shrinking(KubeDrill):
     """The drill of one cluster with a real Kubernetes, which has no scheduler and no controller of budgets."""
-
-    provisioner: Provisioner
-    stack: Stack
-    proofs: Proofs
-    operator: Operator
-    report: Report
 
     def run(self) -> None:
         """Remove the last server of compute: first a budget holds its pod, then it lets go."""

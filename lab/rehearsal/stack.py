@@ -1,6 +1,7 @@
 """The operator's side: the real Pulumi CLI, in a copy of the project."""
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,21 @@ from testing.processes import kill
 
 OnLine = Callable[[str, int], None]
 """Called with each line of a running command, and the command's pid."""
+
+
+@dataclass
+class Once:
+    """An `OnLine` that intervenes at the first line that matches a pattern, with the command's pid."""
+
+    when: str
+    intervene: Callable[[int], object]
+    has_come: bool = False
+
+    def __call__(self, line: str, pid: int) -> None:
+        """See `OnLine`."""
+        if not self.has_come and re.search(self.when, line):
+            self.has_come = True
+            self.intervene(pid)
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from unittest.mock import create_autospec
 import pytest
 
 from lab.nics import machine_mac
-from lab.rehearsal import replacement
+from lab.rehearsal import kube_drill, replacement
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
@@ -69,9 +69,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report
         for name, value in (
             ("Writer", lambda _: writer),
             ("answering_macs", lambda _: macs),
-            ("StatusProofs", lambda *_, **__: create_autospec(StatusProofs, instance=True)),
         ):
             monkeypatch.setattr(replacement, name, value)
+        monkeypatch.setattr(kube_drill, "StatusProofs", lambda *_, **__: create_autospec(StatusProofs, instance=True))
         monkeypatch.setattr("os.kill", lambda pid, number: found.killed_in.append(f"{pid} {number}"))
         Replacements(provisioner, stack, proofs, create_autospec(Operator), report).run(count, seed=7)
         return report

@@ -8,7 +8,7 @@ from unittest.mock import create_autospec
 
 import pytest
 
-from lab.rehearsal import sleeping
+from lab.rehearsal import kube_drill
 from lab.rehearsal.kube import Kube, Operator
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
@@ -50,7 +50,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
         proofs = create_autospec(Proofs, instance=True, plan=PLAN)
         proofs.kube.return_value = create_autospec(Kube, instance=True)
         proofs.kube.return_value.cordoned.return_value = found.cordoned
-        monkeypatch.setattr(sleeping, "StatusProofs", lambda *_, **__: create_autospec(StatusProofs, instance=True))
+        monkeypatch.setattr(kube_drill, "StatusProofs", lambda *_, **__: create_autospec(StatusProofs, instance=True))
         Sleeping(provisioner, stack, proofs, create_autospec(Operator), report).run()
         return report
 
