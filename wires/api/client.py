@@ -11,8 +11,8 @@ from base import log
 
 EVERY_S = 0.02
 # client-go asks again after so long, up to ten times, if a GET's connection was reset or ended (rest/with_retry.go of
-# kubernetes, `retryAfterResponse`). At once would meet two moves on platform baremetal: two nodes of one rank claim the
-# VIP within 20 ms, before the lower one hears the other (3 of 60 moves on a busy machine, 2026-11).
+# kubernetes, `retryAfterResponse`). At once would meet two moves on platform baremetal: two nodes of one rank claim
+# the VIP within 20 ms, before the lower one hears the other (3 of 60 moves on a busy machine, 2026-11).
 RETRY_AFTER_S = 1.0
 PROBLEMS = 6
 """Number of problems to keep."""
