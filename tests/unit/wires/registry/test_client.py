@@ -14,6 +14,7 @@ from testing.certificates import authority
 from testing.fakes.clock import FakeClock
 from testing.fakes.https_server import https_server
 from wires.registry.client import MOST_WAIT_S, WAIT_S, Repository
+from wires.registry.logins import Challenge
 
 ADDRESS = "127.0.0.1"
 
@@ -97,3 +98,32 @@ def test_a_login_does_not_follow_a_redirection_to_another_host(tmp_path: Path) -
     with repository(tmp_path, elsewhere, clock, clock.now() + 60) as (asked, requests):
         assert asked.has("blobs/sha256:0")
         assert len(requests) == 1
+
+
+@pytest.mark.parametrize(
+    "given", [b'{"token": "a\\nb"}', b'{"token": "\\u00fc \\u2028"}', b'{"token": [1]}', b"{}", b"1"]
+)
+def test_a_token_that_no_header_can_have_is_none(tmp_path: Path, given: bytes) -> None:
+    clock = FakeClock()
+    answered, none = answer("200 OK", body=given), "its token server gives no token"
+    with (
+        repository(tmp_path, answered, clock, clock.now() + 60) as (asked, _),
+        pytest.raises(PreflightError, match=none),
+    ):
+        asked._token(Challenge(f"https://{asked.registry}/token"))
+
+
+@pytest.mark.parametrize(
+    "answered",
+    [
+        pytest.param(answer("401 Unauthorized", 'WWW-Authenticate: Bearer realm="https://["'), id="for-a-token"),
+        pytest.param(answer("307 Temporary Redirect", "Location: https://["), id="elsewhere"),
+    ],
+)
+def test_a_registry_that_leads_to_no_url_is_refused(tmp_path: Path, answered: bytes) -> None:
+    clock, none = FakeClock(), "leads to a URL that is none"
+    with (
+        repository(tmp_path, answered, clock, clock.now() + 60) as (asked, _),
+        pytest.raises(PreflightError, match=none),
+    ):
+        asked.open()
