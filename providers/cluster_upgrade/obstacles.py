@@ -81,7 +81,8 @@ def _of_version(found: ClusterVersion | None, version: str, image: str) -> Obsta
         return Obstacle("version", "of OKD", "missing: it is no cluster of OKD", is_good=False)
     has = found.status.desired.version
     says, is_good = f"{has}, wanted {version}", True
-    if not found.is_told(image) and (problem := _problem(found, version)):
+    problem = found.mismatch(version, image) or (None if found.is_told(image) else _problem(found, version))
+    if problem:
         says, is_good = problem, False
     return Obstacle("version", "of OKD", says, is_good)
 

@@ -67,6 +67,11 @@ class ClusterVersion(Model):
         newest = self.status.history[0] if self.status.history else _Entry()
         return self._is_current and newest.is_of(image) and newest.state == COMPLETED
 
+    def mismatch(self, version: str, image: str) -> str | None:
+        """Return that the release of an image has another version, as far as OKD knows that image; else None."""
+        known = next((it.version for it in (self.status.desired, *self.status.history) if it.is_of(image)), "")
+        return f"the image is that of {known}, wanted that of {version}" if known not in ("", version) else None
+
     @property
     def stuck(self) -> str | None:
         """Why the operator does not get on. None: it does."""

@@ -30,6 +30,8 @@ class Rig:
     saved: list[str] = field(default_factory=list)
     """The version that was running at each snapshot."""
     version: str = VERSION
+    image: str = ""
+    """The option's; empty: that of the version."""
     deadline_s: float = 14400.0
 
     def __post_init__(self) -> None:
@@ -46,7 +48,7 @@ class Rig:
             api_name=API_NAME,
             api_vip="192.0.2.5",
             version=self.version,
-            image=image_of(self.version),
+            image=self.image or image_of(self.version),
             snapshots="/srv/etcd",
             deadline_s=self.deadline_s,
         )
@@ -102,6 +104,22 @@ def test_a_run_after_a_kill_at_any_request_goes_on(rig: Rig, at: int) -> None:
             own.engine.reach()
         assert own.okd.running == VERSION
         assert own.okd.writes == [WRITE]
+
+
+def test_the_digest_of_the_release_that_runs_is_no_newer_release(rig: Rig) -> None:
+    """A person has raised the version, and left the digest."""
+    rig.image = image_of("4.21.2")
+    what = "upgrade.image: the image is that of 4.21.2, wanted that of 4.21.3"
+    assert rig.refused().startswith(f"{what}. Fix: write the digest of 4.21.3")
+    assert (rig.saved, rig.okd.writes) == ([], [])
+
+
+def test_the_digest_of_a_former_release_is_not_told(rig: Rig) -> None:
+    rig.engine.reach()
+    done = [*rig.okd.writes]
+    rig.version, rig.image = "4.21.4", image_of("4.21.2")
+    assert "the image is that of 4.21.2, wanted that of 4.21.4" in rig.refused()
+    assert rig.okd.writes == done
 
 
 @pytest.mark.parametrize(
