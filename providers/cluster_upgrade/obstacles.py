@@ -96,7 +96,8 @@ def _problem(found: ClusterVersion, version: str) -> str | None:
         return f"{has}: {version} is no newer release, and no cluster goes back"
     if then.major == now.major and then.minor > now.minor + 1:
         return f"{has}: {version} is more than one minor release ahead, and OKD takes one at a time"
-    if problem := found.status.problem(IDLE):
+    told = f"was told to get {found.awaited}" if found.awaited else None
+    if problem := told or found.status.problem(IDLE):
         return f"{has}, and {problem}"
     upgradeable = found.status.condition(UPGRADEABLE)
     is_minor = (then.major, then.minor) != (now.major, now.minor)

@@ -73,6 +73,15 @@ class ClusterVersion(Model):
         return f"the image is that of {known}, wanted that of {version}" if known not in ("", version) else None
 
     @property
+    def awaited(self) -> str:
+        """The release that it was told to get, and has neither begun nor refused yet; empty: there is none."""
+        told, has = self.spec.desired or _Release(), self.status.desired
+        accepted = self.status.condition("ReleaseAccepted")
+        is_refused = self._is_current and accepted is not None and accepted.status == "False"
+        is_there = has.is_of(told.image) if told.image else told.version == has.version
+        return "" if is_there or is_refused else told.version or told.image
+
+    @property
     def stuck(self) -> str | None:
         """Why the operator does not get on. None: it does."""
         for kind, bad in STUCK.items():

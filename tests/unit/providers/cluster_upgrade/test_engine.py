@@ -198,6 +198,29 @@ def test_a_desired_update_by_architecture_is_replaced(rig: Rig) -> None:
     rig.engine.reach()
 
 
+@pytest.mark.parametrize("desired", [{"image": image_of("4.21.5")}, {"image": ""}], ids=["image", "version"])
+def test_a_release_that_a_person_chose_a_moment_ago_is_not_replaced(rig: Rig, desired: dict[str, str]) -> None:
+    """Until OKD has begun with it, all conditions are those of a cluster at rest."""
+    rig.okd.tell(version="4.21.5", **desired)
+    assert "version of OKD is 4.21.2, and was told to get 4.21.5" in rig.refused()
+    assert (rig.saved, rig.okd.writes) == ([], [])
+
+
+def test_a_release_that_okd_has_refused_is_replaced(rig: Rig) -> None:
+    rig.okd.tell(version="4.21.5", image=image_of("4.21.5"))
+    rig.okd.refuses = "The update cannot be verified: no signature"
+    rig.clock.sleep(LOAD_S)
+    rig.engine.running()
+    sleep = rig.clock.sleep
+
+    def mended(seconds: float) -> None:
+        rig.okd.refuses = ""
+        sleep(seconds)
+
+    rig.clock.sleep = mended  # type: ignore[method-assign]
+    assert rig.engine.reach().running == VERSION
+
+
 def test_a_change_by_another_client_is_read_before_the_next_try(rig: Rig) -> None:
     rig.okd.others = 2
     rig.engine.reach()
