@@ -148,6 +148,13 @@ def test_a_pod_with_several_budgets_is_named(rig: Rig) -> None:
     assert "shop/web-1 (This pod has more than one PodDisruptionBudget" in rig.refused()
 
 
+def test_a_web_hook_that_does_not_answer_holds_no_other_pod(rig: Rig) -> None:
+    rig.api.hooked = "api-1"
+    rig.api.pods.insert(0, Pod("api-1", HOST, "api"))
+    assert "1 left: shop/api-1 (Internal error occurred: failed calling webhook)" in rig.refused()
+    assert "evict web-1" in rig.api.calls
+
+
 def test_a_pod_that_does_not_end_is_named_and_holds_the_server(rig: Rig) -> None:
     rig.api.ends_s = 1000
     assert "1 left: shop/web-1 (ends)" in rig.refused()
