@@ -106,7 +106,7 @@ class Drain:
         self.api.patch(self.vip, self._path, {"spec": {"unschedulable": on}})
 
     def run(self, deadline_s: float) -> str | None:
-        """Keep it cordoned, and evict its pods until none is left; or it is not ready for `LOST_S`: then none can end.
+        """Keep it cordoned, and evict its pods until none is left; or it is not ready for `LOST_S`, so none can end.
 
         Returns:
             None; or, once the deadline has passed, which pods are left and what holds them.

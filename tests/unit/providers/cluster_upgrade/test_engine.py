@@ -279,6 +279,21 @@ def test_a_failure_of_a_moment_passes_and_a_longer_one_holds(rig: Rig) -> None:
     assert "600 s: Failing is True: Cluster operator ingress is degraded" in rig.refused()
 
 
+@pytest.mark.parametrize("at_s", [LOAD_S / 2, LOAD_S + 100])
+def test_an_upgrade_that_a_person_gives_up_is_not_waited_for(rig: Rig, at_s: float) -> None:
+    """By telling OKD the former release again, which it takes only before it has begun."""
+    began, sleep = rig.clock.now(), rig.clock.sleep
+
+    def given_up(seconds: float) -> None:
+        sleep(seconds)
+        if rig.okd.desired and rig.clock.now() >= began + at_s:
+            rig.okd.tell(version="4.21.2", image=image_of("4.21.2"))
+
+    rig.clock.sleep = given_up  # type: ignore[method-assign]
+    assert "OKD is not told any more to get 4.21.3" in rig.refused()
+    assert rig.clock.now() < began + at_s + 60
+
+
 def test_the_deadline_ends_the_wait_and_not_the_upgrade() -> None:
     rig = Rig(deadline_s=300)
     assert "not upgraded to 4.21.3 after 300 s: Working towards 4.21.3: " in rig.refused()
