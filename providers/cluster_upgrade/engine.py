@@ -15,7 +15,7 @@ from base.spec import Model
 from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
 from providers.cluster_upgrade.obstacles import seen_of, unwell
 from providers.cluster_upgrade.release import ClusterVersion
-from wires.api.resources import OPERATORS, VERSION, ChangedError, KubernetesWriter
+from wires.api.resources import OPERATORS, VERSION, ChangedError, KubernetesWriter, RefusedError
 
 POLL_S = 10.0
 STEADY_S = 30.0
@@ -118,6 +118,9 @@ class ClusterUpgradeEngine:
                 self.api.patch(self.spec.api_vip, VERSION, self._change(found))
             except ChangedError:
                 continue
+            except RefusedError as error:
+                what = f"not begun: the API refuses the desired update: {error}"
+                raise UpgradeError(what, where="OKD", fix=f"change what its reason names, {AGAIN}") from None
             except OSError as error:
                 raise self._unasked(error) from None
             return

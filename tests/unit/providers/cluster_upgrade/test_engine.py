@@ -11,6 +11,7 @@ from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from testing.fakes.clock import FakeClock
 from testing.fakes.okd_release import API_NAME, LOAD_S, PART_S, PARTS, WORKERS_S, FakeOkd, image_of
 from testing.progress import into
+from wires.api.resources import RefusedError
 
 VERSION = "4.21.3"
 IMAGE = image_of(VERSION)
@@ -225,6 +226,15 @@ def test_a_change_by_another_client_is_read_before_the_next_try(rig: Rig) -> Non
     rig.okd.others = 2
     rig.engine.reach()
     assert rig.okd.writes == [WRITE] * 3
+
+
+def test_a_refusal_of_the_api_is_told_as_one(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RefusedError("status 403: upgrades only on Sundays")
+
+    monkeypatch.setattr(rig.okd, "patch", refuse)
+    what = "not begun: the API refuses the desired update: status 403: upgrades only on Sundays"
+    assert rig.refused().startswith(f"OKD: {what}. Fix: change what its reason names, then run")
 
 
 def test_a_cluster_version_that_never_rests_is_left_alone(rig: Rig) -> None:
