@@ -153,14 +153,12 @@ def release_images(repository: Repository, version: str, architectures: Collecti
 
 
 def _file_in(layer: bytes) -> bytes | None:
-    """Return the file of a layer whose digest was compared; None: the layer does not have it, or is too large.
+    """Return the file of a layer whose digest was compared; None: it has none within the limits.
 
     A digest says nothing of what is unpacked: a few bytes may become terabytes, by gzip or as a sparse file.
     """
     try:
-        text = GzipFile(fileobj=BytesIO(layer)).read(MOST_LAYER + 1) if layer.startswith(GZIP) else layer
-        if len(text) > MOST_LAYER:
-            return None
+        text = GzipFile(fileobj=BytesIO(layer)).read(MOST_LAYER) if layer.startswith(GZIP) else layer
         with tarfile.open(fileobj=BytesIO(text), mode="r:") as archive:
             member = archive.getmember(REFERENCES)
             file = archive.extractfile(member) if member.isreg() and member.size <= MOST_REFERENCES else None
