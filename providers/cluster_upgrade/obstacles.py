@@ -1,6 +1,6 @@
 """What stands in the way of an upgrade: asked before one begins, and before a person approves it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from base.spec import Model
@@ -41,9 +41,18 @@ class Obstacle(NamedTuple):
         return f"{self.kind} {self.name} is {self.says}"
 
 
+class _Spec(Model):
+    paused: bool = False
+    """Of a pool: its nodes get nothing new, so no upgrade ends."""
+
+
 class _Thing(Model):
     metadata: Metadata
+    spec: _Spec = _Spec()
     status: Status = Status()
+
+    def problem(self, wanted: Mapping[str, str]) -> str | None:
+        return "paused" if self.spec.paused else self.status.problem(wanted)
 
 
 class _Things(Model):
@@ -69,7 +78,7 @@ def unwell(api: KubernetesReader, vip: str) -> Iterator[Obstacle]:
     """
     for path, (kind, wanted) in WELL.items():
         listed = api.get(vip, path, _Things)
-        problems = {it.metadata.name: it.status.problem(wanted) for it in listed.items} if listed else {}
+        problems = {it.metadata.name: it.problem(wanted) for it in listed.items} if listed else {}
         bad = {name: problem for name, problem in sorted(problems.items()) if problem}
         yield from (Obstacle(kind, name, problem, is_good=False) for name, problem in bad.items())
         if not bad:
@@ -81,7 +90,8 @@ def _of_version(found: ClusterVersion | None, version: str, image: str) -> Obsta
         return Obstacle("version", "of OKD", "missing: it is no cluster of OKD", is_good=False)
     has = found.status.desired.version
     says, is_good = f"{has}, wanted {version}", True
-    if not found.is_told(image) and (problem := _problem(found, version)):
+    problem = found.mismatch(version, image) or (None if found.is_told(image) else _problem(found, version))
+    if problem:
         says, is_good = problem, False
     return Obstacle("version", "of OKD", says, is_good)
 
@@ -95,7 +105,8 @@ def _problem(found: ClusterVersion, version: str) -> str | None:
         return f"{has}: {version} is no newer release, and no cluster goes back"
     if then.major == now.major and then.minor > now.minor + 1:
         return f"{has}: {version} is more than one minor release ahead, and OKD takes one at a time"
-    if problem := found.status.problem(IDLE):
+    told = f"was told to get {found.awaited}" if found.awaited else None
+    if problem := told or found.status.problem(IDLE):
         return f"{has}, and {problem}"
     upgradeable = found.status.condition(UPGRADEABLE)
     is_minor = (then.major, then.minor) != (now.major, now.minor)

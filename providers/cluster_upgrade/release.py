@@ -59,13 +59,27 @@ class ClusterVersion(Model):
     status: _Status = _Status()
 
     def is_told(self, image: str) -> bool:
-        """Whether it has the release of an image, or is told to get it."""
-        return self.has(image) or (self.spec.desired is not None and self.spec.desired.is_of(image))
+        """Whether it has the release of an image, or is to get it; without a desired update, the one it has begun."""
+        return self.has(image) or (self.spec.desired or self.status.desired).is_of(image)
 
     def has(self, image: str) -> bool:
         """Whether the release of an image is completely applied, and is what the cluster is at."""
         newest = self.status.history[0] if self.status.history else _Entry()
         return self._is_current and newest.is_of(image) and newest.state == COMPLETED
+
+    def mismatch(self, version: str, image: str) -> str | None:
+        """Return that the release of an image has another version, as far as OKD knows that image; else None."""
+        known = next((it.version for it in (self.status.desired, *self.status.history) if it.is_of(image)), "")
+        return f"the image is that of {known}, wanted that of {version}" if known not in ("", version) else None
+
+    @property
+    def awaited(self) -> str:
+        """The release that it was told to get, and has neither begun nor refused yet; empty: there is none."""
+        told, has = self.spec.desired or _Release(), self.status.desired
+        accepted = self.status.condition("ReleaseAccepted")
+        is_refused = self._is_current and accepted is not None and accepted.status == "False"
+        is_there = has.is_of(told.image) if told.image else told.version == has.version
+        return "" if is_there or is_refused else told.version or told.image
 
     @property
     def stuck(self) -> str | None:
