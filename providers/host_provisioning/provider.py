@@ -45,9 +45,9 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
         _forget(spec, spec.hosts.keys())
 
     def _read(self, spec: HostProvisioningSpec, outs: HostProvisioningOuts) -> HostProvisioningOuts | None:
-        """Warn of installed hosts that are off; `BmcHost` does not know that they should run."""
+        """Warn of installed hosts that are off, unless the cluster sleeps: `BmcHost` does not know what is to run."""
         installed = [name for name in spec.hosts if name in outs.installed]
-        powers = by_host(installed, lambda name: _power(spec, name))
+        powers = by_host([] if plugin.option("power") == "off" else installed, lambda name: _power(spec, name))
         if off := [name for name, power in powers.items() if power is Power.OFF]:
             plugin.warnings(spec.urn)(f"installed, but off: {', '.join(off)}")
         for line in filter(None, by_host(installed, lambda name: _expiry(spec, name)).values()):

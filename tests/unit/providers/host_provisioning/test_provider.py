@@ -1,6 +1,7 @@
 """HostProvisioning as a resource: the hosts that an update installs, its state, and BMCs that do not answer."""
 
 import hashlib
+import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -120,15 +121,23 @@ class TestInUse:
 
 
 @pytest.mark.parametrize(
-    ("power", "lines"),
+    ("power", "option", "lines"),
     [
-        pytest.param("Off", ["compute: installed, but off: w0, w1"], id="off"),
-        pytest.param("On", [], id="on"),
+        pytest.param("Off", "on", ["compute: installed, but off: w0, w1"], id="off"),
+        pytest.param("On", "on", [], id="on"),
+        pytest.param("Off", "off", [], id="asleep"),
     ],
 )
 def test_a_refresh_warns_of_installed_hosts_that_are_off(
-    capsys: pytest.CaptureFixture[str], power: str, lines: list[str]
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    power: str,
+    option: str,
+    lines: list[str],
 ) -> None:
+    """The engine gives the stack's options to each provider process, as tests/e2e/test_hosts.py has it."""
+    monkeypatch.setenv("PULUMI_PROJECT", "site")
+    monkeypatch.setenv("PULUMI_CONFIG", json.dumps({"site:power": option}))
     with running(Options(hosts=3, tls=False)) as fleet:
         hosts = {
             name: {**host(name), "bmc": {"address": fleet.address(index), "username": "admin"}}
