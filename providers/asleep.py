@@ -1,11 +1,22 @@
 """What cannot begin while a cluster sleeps, and the one way out."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Protocol
 
 from base.errors import Fault
 
 WAKE = "wake the cluster first: `pulumi config set power on && pulumi up`; or take the change back"
+
+
+@dataclass
+class Stack:
+    """What this process knows of its stack, as of the last `up`: a refresh runs no program."""
+
+    sleeps: bool = False
+
+
+STACK = Stack()
 
 
 class _Spec(Protocol):

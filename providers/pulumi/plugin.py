@@ -1,13 +1,11 @@
 """Lines from a provider's process to the display of the Pulumi engine, and to the log of the run."""
 
-import os
 import sys
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import grpc
-import pulumi
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 
 from base import log
@@ -25,11 +23,6 @@ def engine_address(arguments: Sequence[str]) -> tuple[str, int] | None:
     """Return the engine's address from the arguments of a provider process, the last of which it is."""
     host, _, port = arguments[-1].rpartition(":")
     return (host, int(port)) if host and port.isdigit() else None
-
-
-def option(name: str) -> str | None:
-    """Return an option as the stack's file has it now: of a refresh, which runs no program, nothing else tells."""
-    return pulumi.Config(os.environ.get("PULUMI_PROJECT", "project")).get(name)
 
 
 def row(urn: str) -> Report:

@@ -86,7 +86,9 @@ class Site:
         """Send a certificate request with the bootstrapper's token, whoever it is for."""
         kind = {"apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest"}
         spec = {key: request["spec"][key] for key in ("request", "signerName", "usages")}
-        self.bootstrapper.call("POST", REQUESTS, {**kind, "metadata": request["metadata"], "spec": spec})
+        self.bootstrapper.call(
+            "POST", REQUESTS, {**kind, "metadata": {"name": request["metadata"]["name"]}, "spec": spec}
+        )
 
     def requests(self) -> dict[str, list[str]]:
         """Return the reasons of the conditions of each request; pending ones have none."""

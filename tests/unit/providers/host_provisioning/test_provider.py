@@ -1,13 +1,13 @@
 """HostProvisioning as a resource: the hosts that an update installs, its state, and BMCs that do not answer."""
 
 import hashlib
-import json
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from pulumi.dynamic import Config, ConfigureRequest
 from pydantic import SecretStr
 
 from base import lock
@@ -19,6 +19,7 @@ from boot_media.web_server import WebServer
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
 from providers import registered
+from providers.asleep import STACK
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import provision
 from providers.host_provisioning.composition import FENCED, mark_of
@@ -135,9 +136,9 @@ def test_a_refresh_warns_of_installed_hosts_that_are_off(
     option: str,
     lines: list[str],
 ) -> None:
-    """The engine gives the stack's options to each provider process, as tests/e2e/test_hosts.py has it."""
-    monkeypatch.setenv("PULUMI_PROJECT", "site")
-    monkeypatch.setenv("PULUMI_CONFIG", json.dumps({"site:power": option}))
+    """The engine gives each provider process the options of the last `up`, as tests/e2e/test_hosts.py has it."""
+    monkeypatch.setattr(STACK, "sleeps", False)
+    HostProvisioningProvider().configure(ConfigureRequest(Config({"site:power": option}, "site")))
     with running(Options(hosts=3, tls=False)) as fleet:
         hosts = {
             name: {**host(name), "bmc": {"address": fleet.address(index), "username": "admin"}}
