@@ -26,6 +26,7 @@ from lab.rehearsal.drills import Drills
 from lab.rehearsal.evidence import errors_of, keep_evidence
 from lab.rehearsal.faults import Faults, ignore_power_button
 from lab.rehearsal.fencing import FencingProofs
+from lab.rehearsal.growing import Growing
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
 from lab.rehearsal.replacement import Replacements
 from lab.rehearsal.report import RehearsalError, Report, say
@@ -198,7 +199,7 @@ def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
     around, operator = (rehearsal.provisioner, rehearsal.stack), rehearsal.operator
     Replacements(*around, rehearsal.proofs, operator, rehearsal.report).run(options.drills, options.seed)
     Shrinking(*around, rehearsal.proofs, operator, rehearsal.report).run()
-    rehearsal.plan = _plan(rehearsal.stack)
+    Growing(*around, rehearsal.proofs, operator, rehearsal.report).run(rehearsal.wanted.twin)
     Sleeping(*around, rehearsal.proofs, operator, rehearsal.report).run()
 
 
@@ -223,9 +224,8 @@ def _run_faults(rehearsal: Rehearsal, *, keep: bool) -> None:
 
 def _plan(stack: Stack) -> ClusterPlan:
     """Load the plan as the program does, from the same two files."""
-    stacks = stack.project / "stacks"
-    options = read_stack_file(stacks / f"Pulumi.{stack.name}.yaml")
-    return load_plan(stacks / stack.name / "install-config.yaml", options, keyfiles_of)
+    options = read_stack_file(stack.project / "stacks" / f"Pulumi.{stack.name}.yaml")
+    return load_plan(stack.install_config, options, keyfiles_of)
 
 
 def _consoles(wanted: Site, text: str) -> None:

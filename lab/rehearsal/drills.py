@@ -75,7 +75,7 @@ class Drills:
         self._nothing_changes(other)
 
     def _another_vip(self) -> None:
-        path = self.stack.project / "stacks" / self.stack.name / "install-config.yaml"
+        path = self.stack.install_config
         right, vip = path.read_text(), self.plan.api.address
         path.write_text(right.replace(str(vip), str(vip + 1)))
         refuse(self.stack, self.report, "another API VIP", f"the cluster was installed with {vip}:", UP)

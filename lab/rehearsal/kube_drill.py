@@ -1,13 +1,22 @@
 """What each drill of a cluster in production with a real Kubernetes needs."""
 
+import http.client
 from dataclasses import dataclass
+from typing import ClassVar
 
+from lab.rehearsal.client import Client
 from lab.rehearsal.kube import Operator
-from lab.rehearsal.proofs import Proofs
+from lab.rehearsal.okd_api import OkdApi
+from lab.rehearsal.proofs import Proofs, settle
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.status import StatusProofs
+
+RUNS_S = 120
+NAMESPACE = "/api/v1/namespaces/default"
+PODS = f"{NAMESPACE}/pods"
+"""Those of the drills: nothing else runs pods in a twin."""
 
 
 @dataclass(frozen=True)
@@ -19,8 +28,30 @@ class KubeDrill:
     proofs: Proofs
     operator: Operator
     report: Report
+    pod: ClassVar = {"metadata": {"name": "held", "labels": {"app": "held"}}}
 
     @property
     def status(self) -> StatusProofs:
         """Proofs of what an operator is told, which has etcd's members here."""
         return StatusProofs(self.stack, self.report, etcd_is_reported=True)
+
+    def runs_a_pod(self, client: Client, node: str) -> None:
+        """Prove that a node runs a pod, which is given to it as by a scheduler and the controller of accounts."""
+        api = OkdApi(client)
+        api.ensure(f"{NAMESPACE}/serviceaccounts", {"metadata": {"name": "default"}})
+        container = {"name": "held", "image": "registry.lab.test/held"}
+        spec = {"nodeName": node, "automountServiceAccountToken": False, "containers": [container]}
+        api.ensure(PODS, {**self.pod, "spec": {**spec, "terminationGracePeriodSeconds": 1}})
+
+        def phase() -> str:
+            try:
+                return str(client.call("GET", f"{PODS}/held")["status"]["phase"])
+            except (OSError, http.client.HTTPException) as error:
+                return str(error)
+
+        self.report.prove("the pod", wanted="Running", seen=settle(phase, "Running".__eq__, RUNS_S), machine=node)
+
+    def takes_pods(self, node: str) -> None:
+        """Prove that a node is not cordoned."""
+        takes = node not in self.proofs.kube(self.operator).cordoned()
+        self.report.prove(f"{node} takes pods", wanted=True, seen=takes)

@@ -5,14 +5,17 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from base.log_entries import Event
 from lab import site
 from lab.rehearsal.report import RehearsalError, say
 from lab.twin import Twin
+from providers.host_provisioning.installation.engine import INSTALLED
 from testing.checkout import copy_program
 from testing.processes import kill
 
@@ -49,6 +52,11 @@ class Stack:
 
     project: Path
     name: str
+
+    @property
+    def install_config(self) -> Path:
+        """Its install-config."""
+        return self.project / "stacks" / self.name / "install-config.yaml"
 
     def prepare(self, twin: Twin) -> None:
         """Copy the program, and create an empty stack with the files of its twin."""
@@ -143,10 +151,10 @@ class Stack:
         """Return the seconds of each step of the installations, by server."""
         return {server: seconds for outputs in self._installations() for server, seconds in outputs["steps"].items()}
 
-    def iso_digests(self) -> set[str]:
-        """Return the digest of the boot ISO of each server that was installed."""
-        servers = (server for outputs in self._installations() for server in outputs["installed"].values())
-        return {server["iso_sha256"] for server in servers} - {""}
+    def iso_digests(self) -> dict[str, str]:
+        """Return the digest of the boot ISO of each server that was installed, by name."""
+        servers = (server for outputs in self._installations() for server in outputs["installed"].items())
+        return {name: record["iso_sha256"] for name, record in servers if record["iso_sha256"]}
 
     def _installations(self) -> list[dict[str, Any]]:
         """Return the outputs of all installations."""
@@ -179,6 +187,12 @@ class Stack:
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             "VIRTUAL_ENV": sys.prefix,
         }
+
+
+def installations(lines: Iterable[Mapping[str, Any]]) -> Counter[str]:
+    """Count the installations of each server that lines of logs record, by name."""
+    ended = [line for line in lines if (line["event"], line.get("step")) == (Event.END, INSTALLED)]
+    return Counter(line["machine"] for line in ended)
 
 
 def tally(changes: dict[str, str]) -> str:

@@ -6,7 +6,6 @@ from functools import cached_property
 from pathlib import Path
 
 from assets.render import render
-from base.log_entries import Event
 from cli.runs import chart
 from cluster.plan import ClusterPlan
 from cluster.values.balancer import Balancer
@@ -26,12 +25,11 @@ from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import Report, say
 from lab.rehearsal.servers import ServerProofs
-from lab.rehearsal.stack import OnLine, Stack, tally
+from lab.rehearsal.stack import OnLine, Stack, installations, tally
 from lab.rehearsal.status import StatusProofs
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
 from payload.reading import payload_ca
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
-from providers.host_provisioning.installation.engine import INSTALLED
 from providers.provisioner_preflight.model import ProvisionerPreflightSpec
 from providers.vip_handoff.engine import NOT_ASKED
 
@@ -289,10 +287,10 @@ class Rehearsal:
         leaked = [word for word in (*passwords, "PRIVATE KEY") if word in text]
         self.report.prove("secrets in the state in the clear", wanted=0, seen=len(leaked))
         # The path of a boot ISO is secret, too.
-        words = (*passwords, *self.stack.iso_digests(), "PRIVATE KEY", "Authorization", "data:;base64")
+        words = (*passwords, *self.stack.iso_digests().values(), "PRIVATE KEY", "Authorization", "data:;base64")
         leaked = [word for word in words if any(word in line["text"] for line in lines)]
         self.report.prove("secrets in the logs of the runs", wanted=0, seen=len(leaked))
-        done = {line.get("machine") for line in lines if (line["event"], line.get("step")) == (Event.END, INSTALLED)}
+        done = installations(lines)
         names = [server.name for server in self.plan.servers]
         seen = ", ".join(name for name in names if name in done)
         self.report.prove("installed according to the logs of the runs", wanted=", ".join(names), seen=seen)

@@ -42,8 +42,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
     def with_evidence(found: Evidence) -> Report:
         plan, report = plans.plan(), Report("rehearsal", folder=tmp_path / "report")
         project = tmp_path / "program"
-        (project / "stacks" / "rehearsal").mkdir(parents=True)
-        (project / "stacks" / "rehearsal" / "install-config.yaml").write_text(f"apiVIP: {plan.api.address}\n")
+        project.mkdir()
+        install_config = project / "install-config.yaml"
+        install_config.write_text(f"apiVIP: {plan.api.address}\n")
         for name in ("state", "home"):
             (tmp_path / name).mkdir()
 
@@ -52,7 +53,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
                 raise RehearsalError("`pulumi up` ended with 255")
             return ""
 
-        stack = create_autospec(Stack, instance=True, project=project)
+        stack = create_autospec(Stack, instance=True, project=project, install_config=install_config)
         stack.name, stack.copy.return_value, stack.run.side_effect = "rehearsal", stack, pulumi
         stack.try_run.return_value = Outcome(1, found.refused)
         stack.follow.side_effect = partial(Stack.follow, stack)

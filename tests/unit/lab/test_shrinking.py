@@ -68,7 +68,8 @@ def run(tmp_path: Path) -> Callable[[Evidence], Report]:
                 client.objects.pop(POD, None)
             return ""
 
-        stack = create_autospec(Stack, instance=True, project=tmp_path)
+        path = tmp_path / "stacks" / STACK / "install-config.yaml"
+        stack = create_autospec(Stack, instance=True, project=tmp_path, install_config=path)
         stack.name, stack.run.side_effect = STACK, pulumi
         stack.try_run.return_value = Outcome(255, f"Diagnostics:\n  error: {found.refused}\n")
         provisioner = create_autospec(Provisioner, instance=True)
@@ -102,6 +103,6 @@ def test_a_drill_as_it_should_be_removes_the_last_server(run: Callable[[Evidence
 def test_each_other_evidence_fails_the_drill(
     run: Callable[[Evidence], Report], change: Callable[[Evidence], Evidence], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lab.rehearsal.shrinking.RUNS_S", 0)
+    monkeypatch.setattr("lab.rehearsal.kube_drill.RUNS_S", 0)
     with pytest.raises(RehearsalError):
         run(change(Evidence()))

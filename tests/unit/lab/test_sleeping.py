@@ -27,7 +27,7 @@ class Evidence:
 
     running: set[str] = field(default_factory=set)
     cordoned: list[str] = field(default_factory=list)
-    digests: list[set[str]] = field(default_factory=lambda: [{"iso"}, {"iso"}])
+    digests: list[dict[str, str]] = field(default_factory=lambda: [{"okd-master-0": "iso"}, {"okd-master-0": "iso"}])
     changes: bool = False
 
 
@@ -66,7 +66,7 @@ def test_a_drill_as_it_should_be_holds(run: Callable[[Evidence], Report]) -> Non
     [
         partial(replace, running={"okd-master-0"}),
         partial(replace, cordoned=["okd-worker-0"]),
-        partial(replace, digests=[{"iso"}, {"another"}]),
+        partial(replace, digests=[{"okd-master-0": "iso"}, {"okd-master-0": "another"}]),
         partial(replace, changes=True),
     ],
 )

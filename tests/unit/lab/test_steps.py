@@ -126,7 +126,7 @@ def rehearse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site) -> Cal
         stack.run.side_effect, stack.try_run.return_value = run, found.outcome
         stack.preview.return_value, stack.resources.side_effect = found.changes, found.resources
         stack.state_text.return_value, stack.log_lines.return_value = found.state, found.log
-        stack.iso_digests.return_value = {DIGEST}
+        stack.iso_digests.return_value = {"okd-master-0": DIGEST}
         stack.outputs.return_value = {
             "hosts": {name: {"disk": disk} for name, disk in found.disks.items()},
             "handoff": {"clients": found.clients, "gap_ms": 20, "completion": found.completion},
