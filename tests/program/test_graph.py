@@ -382,7 +382,7 @@ def test_what_needs_a_running_cluster_keeps_its_inputs_in_its_sleep(production: 
     assert asleep.one("ClusterPower").inputs["power"] == "off"
 
 
-def test_what_cannot_begin_in_a_sleep_is_refused_and_what_had_begun_is_kept(bootstrap: Graph) -> None:
+def test_what_cannot_begin_in_a_sleep_is_refused_and_what_had_is_kept(bootstrap: Graph) -> None:
     wanted: dict[str, Any] = {"wait": "install", "upgrade": {"version": "4.21.3", "image": f"a/b@sha256:{'5e' * 32}"}}
     awake, had_begun = (run(bootstrap, phase="production", **options) for options in ({}, wanted))
     options = {"phase": "production", "power": "off", **wanted}
