@@ -99,6 +99,10 @@ class Provisioner:
         """Have a server and what is on its disks be gone: it is off, and its disks are empty."""
         libvirtd.lose(self._site, machine)
 
+    def cut_off(self, machine: str) -> None:
+        """Have a server that runs on be reached by nobody, and reach nobody, until it has been off."""
+        libvirtd.cut_off(machine)
+
     def uuid(self, server: Server) -> str:
         """Return the UUID by which consent and `reinstall` name the machine."""
         return self._site.uuids[server.name]

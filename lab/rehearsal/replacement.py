@@ -4,10 +4,12 @@ import os
 import random
 import signal
 import time
+from collections.abc import Callable
 
 from cluster.plan import Server
 from lab.nics import machine_mac
 from lab.rehearsal.kube_drill import KubeDrill
+from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.refusals import UP
 from lab.rehearsal.segment import answering_macs
 from lab.rehearsal.stack import Once
@@ -19,6 +21,11 @@ from testing.documents import commands
 PAGE = "how-to/replace-a-control-plane-server.md"
 KILLED_IN = (TAKING_OUT, VirtualCd.step, FIRST_BOOT)
 """The steps in which a drill kills `up`."""
+DEATHS: dict[str, Callable[[Provisioner, str], None]] = {
+    "and its disk are dead": lambda lab, name: lab.lose(name),
+    "is cut off from the network, and runs on": lambda lab, name: lab.cut_off(name),
+}
+"""How a server dies. One that is cut off answers nobody, and refuses nobody either."""
 LONGEST = 1.5
 """Of a first installation, the time that a replacement may take."""
 
@@ -31,7 +38,8 @@ class Replacements(KubeDrill):
         chance, nodes = random.Random(seed), self.proofs.plan.control_plane  # noqa: S311
         for number in range(count):
             server = chance.choice(nodes) if number else self._holder()
-            self._replace(server, chance.choice(("", *KILLED_IN)) if number else VirtualCd.step)
+            killed_in = chance.choice(("", *KILLED_IN)) if number else VirtualCd.step
+            self._replace(server, chance.choice([*DEATHS]) if number else next(iter(DEATHS)), killed_in)
 
     def _holder(self) -> Server:
         """Return the node that answers the API VIP."""
@@ -39,14 +47,14 @@ class Replacements(KubeDrill):
         macs = answering_macs(str(plan.api.address))
         return next(server for server in plan.control_plane if machine_mac(server, plan) in macs)
 
-    def _replace(self, server: Server, killed_in: str) -> None:
+    def _replace(self, server: Server, death: str, killed_in: str) -> None:
         """Have a server die, and `up` be killed in a step; empty for none."""
         name, began = server.name, time.monotonic()
         killed = f", and `up` is killed in {killed_in!r}" if killed_in else ""
-        with self.report.step(f"drill: {name} and its disk are dead{killed}"):
+        with self.report.step(f"drill: {name} {death}{killed}"):
             writer = Writer(self.proofs.store())
             writer.start()
-            self.provisioner.lose(name)
+            DEATHS[death](self.provisioner, name)
             self._preview(server)
             if killed_in:
                 self._killed(killed_in)

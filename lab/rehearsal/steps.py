@@ -11,10 +11,7 @@ from cluster.plan import ClusterPlan
 from cluster.values.balancer import Balancer
 from cluster.values.platform import ClusterPlatform
 from lab import site
-from lab.disks import wanted_of
 from lab.inventory import STACK, Site
-from lab.nics import machine_mac
-from lab.paths import DNS
 from lab.rehearsal.balancer import BalancerProofs
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.network_boot import NetworkBootProofs
@@ -27,6 +24,7 @@ from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, Settings
 from lab.rehearsal.refusals import refuse, refuse_all
 from lab.rehearsal.report import Report, say
+from lab.rehearsal.servers import ServerProofs
 from lab.rehearsal.stack import OnLine, Stack, installations, tally
 from lab.rehearsal.status import StatusProofs
 from lab.rehearsal.writer import AT_REST_S, EVERY_S, Writer
@@ -48,7 +46,6 @@ WRITE_S = 30.0
 """The VIP leaves in 8 s (ADR 69). Then etcd elects another leader, for whom every API is unready and haproxy ends its
 connections: 5 s or more for emulated members, so a retry fails as well. Of two that are fenced, both start again.
 """
-BOOTED_BY = " s: booted by "
 PROOFS = {Balancer.CLUSTER: Proofs, Balancer.OPERATOR: Proofs, Balancer.SITE: BalancerProofs}
 """By balancer: the proofs of which machine serves."""
 TEMPLATES_OF_ALL_ROLES = {
@@ -130,6 +127,11 @@ class Rehearsal:
             refuse_all(self.stack, self.report)
             running = ", ".join(sorted(self.provisioner.running())) or "none"
             self.report.prove("machines running after all mistakes", wanted="none", seen=running)
+
+    @property
+    def servers(self) -> ServerProofs:
+        """Proofs of what each server was installed as."""
+        return ServerProofs(self.provisioner, self.stack, self.report, self.wanted)
 
     @property
     def network_boot(self) -> NetworkBootProofs:
@@ -227,10 +229,10 @@ class Rehearsal:
             self.proofs.ingress_serves()
             if self.plan.compute:
                 self.proofs.first_boots("/config/worker", self.plan.compute, self._config_servers_console)
-            self._prove_disks()
-            self._prove_firmware()
+            self.servers.have_the_disks_of_their_hints()
+            self.servers.booted_by_their_firmware()
             self.network_boot.fetched_once()
-            self._prove_addresses()
+            self.servers.have_their_addresses()
             self.proofs.clocks_follow_the_time_servers(self.provisioner.console)
             self.proofs.bootstrap_left_etcd()
             self._no_write_lost()
@@ -255,42 +257,6 @@ class Rehearsal:
                 self.writer.every_s = AT_REST_S
 
         self.stack.run("up", "--yes", "--skip-preview", on_line=on_line)
-
-    def _prove_disks(self) -> None:
-        """Prove that each server was installed to the disk that its hints choose."""
-        hosts, right = self.stack.outputs()["hosts"], []
-        for server in self.plan.servers:
-            wanted = wanted_of(server.root_device_hints.given)
-            right += [server.name] * (wanted.label in hosts[server.name].get("disk", ""))
-        names = [server.name for server in self.plan.servers]
-        machine = next(iter(set(names) - set(right)), "")
-        what = "installed to the disk of their hints"
-        self.report.prove(what, wanted=", ".join(names), seen=", ".join(right), machine=machine)
-
-    def _prove_firmware(self) -> None:
-        """Prove that each server booted its ISO and its disk by the firmware of its bootMode, as its guest says."""
-        wanted = {server.name: server.boot_mode for server in self.plan.servers}
-        seen = {name: self._booted_by(name) for name in wanted}
-        self.report.prove_each("boot mode of ISO and disk, as the guests see it", wanted=wanted, seen=seen)
-
-    def _booted_by(self, name: str) -> str:
-        """Return the one boot mode of all boots of a server, at least two; else the modes of its boots."""
-        lines = [line for line in self.provisioner.console(name) if BOOTED_BY in line]
-        modes = [line.rpartition(BOOTED_BY)[2].strip() for line in lines]
-        return modes[0] if len(modes) > 1 and len({*modes}) == 1 else "only " + " then ".join(modes)
-
-    def _prove_addresses(self) -> None:
-        """Prove that each server whose `networkConfig` sets its address has that address."""
-        leases = (DNS / "leases").read_text()
-        for server in self.plan.servers:
-            if server.name not in self.wanted.statics:
-                continue
-            words = (machine_mac(server, self.plan), *map(str, server.addresses))
-            name, lines = server.name, self.provisioner.console(server.name)
-            shown = all(any(f" {address}/" in line for line in lines) for address in server.addresses)
-            self.report.prove(f"address of {name} by its networkConfig", wanted=True, seen=shown, machine=name)
-            served = name not in self.wanted.unserved  # its firmware asks for one
-            self.report.prove(f"lease of DHCP for {name}", wanted=served, seen=any(word in leases for word in words))
 
     def nothing_changes(self) -> None:
         """Prove that a second `up`, a refresh, and one more byte in each role's files touch no server."""

@@ -59,11 +59,16 @@ class ClusterUpgradeEngine:
         """Have the cluster run the release, and return once it does and all of it is well.
 
         Raises:
-            UpgradeError: Something stands in the way, and nothing was begun; or OKD did not get on for `STUCK_S`, or
+            UpgradeError: Something stands in the way, or OKD knows the image as that of another version, and nothing
+                was begun; or OKD did not get on for `STUCK_S`, or
                 not to the end within the deadline. It keeps what it was told.
             SnapshotError: etcd was not saved, and nothing was begun.
         """
-        if not self._version().is_told(self.spec.image):
+        found = self._version()
+        if what := found.mismatch(self.spec.version, self.spec.image):
+            fix = f"write the digest of {self.spec.version}, as `oc adm release info` prints it, {AGAIN}"
+            raise UpgradeError(what, where="upgrade.image", fix=fix)
+        if not found.is_told(self.spec.image):
             self._refuse_obstacles()
             self.save()
             self._tell()

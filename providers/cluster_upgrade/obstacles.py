@@ -81,7 +81,8 @@ def _of_version(found: ClusterVersion | None, version: str, image: str) -> Obsta
         return Obstacle("version", "of OKD", "missing: it is no cluster of OKD", is_good=False)
     has = found.status.desired.version
     says, is_good = f"{has}, wanted {version}", True
-    if not found.is_told(image) and (problem := _problem(found, version)):
+    problem = found.mismatch(version, image) or (None if found.is_told(image) else _problem(found, version))
+    if problem:
         says, is_good = problem, False
     return Obstacle("version", "of OKD", says, is_good)
 
@@ -95,7 +96,8 @@ def _problem(found: ClusterVersion, version: str) -> str | None:
         return f"{has}: {version} is no newer release, and no cluster goes back"
     if then.major == now.major and then.minor > now.minor + 1:
         return f"{has}: {version} is more than one minor release ahead, and OKD takes one at a time"
-    if problem := found.status.problem(IDLE):
+    told = f"was told to get {found.awaited}" if found.awaited else None
+    if problem := told or found.status.problem(IDLE):
         return f"{has}, and {problem}"
     upgradeable = found.status.condition(UPGRADEABLE)
     is_minor = (then.major, then.minor) != (now.major, now.minor)

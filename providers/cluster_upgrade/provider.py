@@ -8,6 +8,7 @@ from cluster.values.semver import Version
 from payload.kubeconfig import needed, read_kubeconfig
 from providers.cluster_upgrade.engine import ClusterUpgradeEngine
 from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
+from providers.cluster_upgrade.release import digest_of
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
@@ -41,7 +42,7 @@ class ClusterUpgradeProvider(Provider[ClusterUpgradeSpec, ClusterUpgradeOuts]):
 
 
 def input_faults(old: ClusterUpgradeSpec | None, new: ClusterUpgradeSpec) -> Iterator[Fault]:
-    """Yield a fault if the stack names an older release than before.
+    """Yield a fault if the stack names an older release than before, or another one by the image of that before.
 
     Args:
         old: Inputs in the state, if any.
@@ -51,6 +52,9 @@ def input_faults(old: ClusterUpgradeSpec | None, new: ClusterUpgradeSpec) -> Ite
     if old and before and now and now < before:
         what = f"{new.version} is older than {old.version}, and no cluster goes back"
         yield Fault("upgrade.version", what, f"write {old.version} again, or a newer one")
+    elif old and new.version != old.version and digest_of(new.image) == digest_of(old.image):
+        what = f"it is that of {old.version}, wanted that of {new.version}"
+        yield Fault("upgrade.image", what, f"write the digest of {new.version}, as `oc adm release info` prints it")
 
 
 def _engine(spec: ClusterUpgradeSpec) -> ClusterUpgradeEngine:

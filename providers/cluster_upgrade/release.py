@@ -67,6 +67,20 @@ class ClusterVersion(Model):
         newest = self.status.history[0] if self.status.history else _Entry()
         return self._is_current and newest.is_of(image) and newest.state == COMPLETED
 
+    def mismatch(self, version: str, image: str) -> str | None:
+        """Return that the release of an image has another version, as far as OKD knows that image; else None."""
+        known = next((it.version for it in (self.status.desired, *self.status.history) if it.is_of(image)), "")
+        return f"the image is that of {known}, wanted that of {version}" if known not in ("", version) else None
+
+    @property
+    def awaited(self) -> str:
+        """The release that it was told to get, and has neither begun nor refused yet; empty: there is none."""
+        told, has = self.spec.desired or _Release(), self.status.desired
+        accepted = self.status.condition("ReleaseAccepted")
+        is_refused = self._is_current and accepted is not None and accepted.status == "False"
+        is_there = has.is_of(told.image) if told.image else told.version == has.version
+        return "" if is_there or is_refused else told.version or told.image
+
     @property
     def stuck(self) -> str | None:
         """Why the operator does not get on. None: it does."""

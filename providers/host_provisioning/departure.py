@@ -15,7 +15,7 @@ from providers.etcd_access import EtcdAccess, IncompleteEtcdError
 from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum, Problem
 from wires.api.resources import NODE_LIST, KubernetesKeeper
 from wires.bmc.steps import Waits
-from wires.etcd.member import EtcdMember
+from wires.etcd.member import DeclinedError, EtcdMember
 from wires.etcd.writes import out_of_etcd
 
 OFF = (
@@ -88,7 +88,8 @@ class Departure:
         for other in others:
             if problem := problems[other]:
                 return f"another member of etcd does not answer, {other}: {problem}", REPAIR
-        alive = [each for each in own if not problems[each]]
+        # One that declines is alive: a learner, of a server that an earlier run has reinstalled, reads nothing.
+        alive = [each for each in own if problems[each] is None or isinstance(problems[each], DeclinedError)]
         return (f"{self.host} is a member of etcd that answers ({', '.join(alive)})", OFF) if alive else None
 
     def _reach(self) -> tuple[EtcdMember, str]:
@@ -119,9 +120,9 @@ class Departure:
             self.api.delete(self.quorum.vip, f"{NODE_LIST}/{self.host}")
 
 
-def _problem(etcd: EtcdMember, address: str) -> str | None:
+def _problem(etcd: EtcdMember, address: str) -> ConnectionError | None:
     try:
         etcd.revision(address)
     except ConnectionError as error:
-        return str(error)
+        return error
     return None

@@ -29,6 +29,12 @@ from wires.api.resources import (
 DRAINING = "draining"
 POLL_S = 5.0
 """The delay after which OKD asks again to evict a pod that its budget holds (EvictErrorRetryDelay, same source)."""
+LOST_S = 300.0
+"""Seconds after which Kubernetes itself gives up the pods of a node that is not ready.
+
+Until then, they may run: a kubelet that is only late, or was started again, ends none of them. Source:
+plugin/pkg/admission/defaulttolerationseconds of kubernetes 01aa0f3f6.
+"""
 MIRROR = "kubernetes.io/config.mirror"
 """Annotation of a pod that the API only shows: its kubelet runs it from a file."""
 
@@ -100,28 +106,39 @@ class Drain:
         self.api.patch(self.vip, self._path, {"spec": {"unschedulable": on}})
 
     def run(self, deadline_s: float) -> str | None:
-        """Evict its pods until none is left, or the node is not ready, so that its pods can never end.
+        """Evict its pods until none is left, or the node is seen not ready for `LOST_S`: then they can never end.
 
         Returns:
             None; or, once the deadline has passed, which pods are left and what holds them.
         """
-        wait = Wait(self.clock, deadline_s, poll_s=POLL_S)
-        return wait.until(self._left, with_time_left(self.report, DRAINING))
+        lost_since: float | None = None
+
+        def left() -> str | None:
+            nonlocal lost_since
+            since, lost_since = lost_since, None
+            try:
+                node = self.node()
+                if node and node.problem:
+                    lost_since = self.clock.now() if since is None else since
+                    return f"node {self.name} {node.problem}" if self.clock.now() - lost_since < LOST_S else None
+                return self._left() if node else None
+            except OSError as error:
+                return f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+
+        return Wait(self.clock, deadline_s, poll_s=POLL_S).until(left, with_time_left(self.report, DRAINING))
 
     @property
     def _path(self) -> str:
         return f"{NODE_LIST}/{self.name}"
 
     def _left(self) -> str | None:
-        """Evict what is left, and return it. None: nothing is left that could end."""
-        try:
-            node = self.node()
-            if node is None or node.problem:
-                return None
-            listed = self.api.get(self.vip, PODS_OF.format(self.name), _Pods) or _Pods()
-            pods = [*self._evicted(listed.items)]
-        except OSError as error:
-            return f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+        """Evict what is left, and return it. None: nothing is.
+
+        Raises:
+            OSError: The API cannot be asked.
+        """
+        listed = self.api.get(self.vip, PODS_OF.format(self.name), _Pods) or _Pods()
+        pods = [*self._evicted(listed.items)]
         return f"{len(pods)} left: {', '.join(few(pods))}" if pods else None
 
     def _evicted(self, pods: tuple[Pod, ...]) -> Iterator[str]:

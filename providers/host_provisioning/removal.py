@@ -1,7 +1,7 @@
 """Takes a server that has left the install-config out of a cluster that runs: drained, then off, then without node.
 
 The BMC is asked first, so that no node is drained whose server cannot be switched off. That comes before the deletion
-of the node: a kubelet that runs would make it again. A server that is dead has nothing to drain: its pods never end
+of the node: a kubelet that runs would make it again. A server that is off has nothing to drain: its pods never end
 there, and the cluster starts them elsewhere once the node is gone.
 """
 
@@ -48,7 +48,7 @@ class Removal:
     """Time for the drain, in seconds."""
 
     def take_out(self) -> None:
-        """Drain the node if it is alive, switch the server off, and delete the node. If done already, do nothing.
+        """Drain the node if its server is on, switch that off, and delete the node. If done already, do nothing.
 
         Raises:
             OkdBaremetalError: It is not out. If its drain did not end, it runs as before.
@@ -60,7 +60,7 @@ class Removal:
         left = "nothing was changed"
         try:
             power = self._power()
-            if node.problem is None and power is not Power.OFF:
+            if power is not Power.OFF:
                 self._drain(node)
                 left = f"{self.host} is drained, and stays cordoned (`oc adm uncordon {word(self.host)}`)"
             self.report(Progress(OFF))

@@ -8,7 +8,8 @@ from typing import Any, Self
 
 from testing.certificates import Pair
 from wires.api.resources import ETCD, ETCD_MEMBERS, R
-from wires.etcd.member import Block
+from wires.etcd.client import OWN
+from wires.etcd.member import Block, DeclinedError
 
 NODES = "/api/v1/nodes/"
 NAMESPACE = "/api/v1/namespaces/openshift-etcd"
@@ -145,7 +146,8 @@ class FakeMembers:
         """See `EtcdMember`."""
         self.asked.append(address)
         if address in self.broken:
-            raise ConnectionError(self.broken[address])
+            says = self.broken[address]
+            raise (DeclinedError if OWN in says else ConnectionError)(says)
         return 42
 
     def snapshot(self, address: str) -> Iterator[Block]:

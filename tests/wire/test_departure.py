@@ -16,6 +16,7 @@ from testing.namespaces import needs_root
 from testing.scene.machine import until
 from tests.wire.test_etcd_snapshot import ADDRESSES, EVERYTHING, KEYS, Members, client, keys_in, members
 from wires.bmc.steps import run_steps
+from wires.etcd.member import DeclinedError
 
 pytestmark = needs_root  # as root, each worker has a loopback of its own
 FIRST, SECOND, DEAD = ADDRESSES
@@ -54,6 +55,9 @@ def test_a_dead_member_is_replaced_without_a_lost_write(tmp_path: Path) -> None:
         assert api.deleted == ["master-2"]
         assert leaving.missing() == "it is not yet a member of etcd"
         back(three)
+        with pytest.raises(ProvisioningError, match=r"not wiped: master-2 is a member of etcd that answers"):
+            leaving.prove()
+        votes(three)
         assert leaving.missing() is None
         assert keys_in(three.call("range", EVERYTHING, DEAD)) == KEYS
 
@@ -66,9 +70,26 @@ def dies(three: Members) -> None:
 
 
 def back(three: Members) -> None:
-    """Add an empty member, as the operator does, and start it."""
+    """Add an empty member, as the operator does, and start it: it is a learner, which declines to read."""
     until("etcd takes a member", partial(three.adds, DEAD))
     three.start(DEAD, ADDRESSES, state="existing")
+    until(f"etcd at {DEAD}", partial(declines, DEAD))
+
+
+def declines(address: str) -> bool:
+    try:
+        client().revision(address)
+    except DeclinedError:
+        return True
+    except OSError:
+        return False
+    return False
+
+
+def votes(three: Members) -> None:
+    """Have the learner vote, as the operator does."""
+    (own,) = (member for member, address in client().members(FIRST).items() if address == DEAD)
+    until(f"etcd at {DEAD} votes", partial(three.promotes, own))
     until(f"etcd at {DEAD}", partial(three.serves, DEAD))
 
 

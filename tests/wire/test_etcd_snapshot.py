@@ -86,10 +86,16 @@ class Members:
             return False
 
     def adds(self, address: str) -> bool:
-        """Add a member, which has yet to start. False: the others have not been connected for long enough (5 s)."""
-        body = {"peerURLs": [f"https://{address}:2380"]}
+        """Add a learner, which has yet to start. False: the others have not been connected for long enough (5 s)."""
+        return self._member("add", {"peerURLs": [f"https://{address}:2380"], "isLearner": True})
+
+    def promotes(self, member: int) -> bool:
+        """Let a learner vote. False: it is not in step with the leader yet, or this is no leader."""
+        return self._member("promote", {"ID": str(member)})
+
+    def _member(self, what: str, body: dict[str, Any]) -> bool:
         try:
-            called(f"https://{ADDRESSES[0]}:2379/v3/cluster/member/add", body, self._tls(ADDRESSES[0]))
+            called(f"https://{ADDRESSES[0]}:2379/v3/cluster/member/{what}", body, self._tls(ADDRESSES[0]))
         except HTTPError:
             return False
         return True

@@ -10,6 +10,10 @@ from typing import Self
 from base import log
 
 EVERY_S = 0.02
+# client-go asks again after so long, up to ten times, if a GET's connection was reset or ended (rest/with_retry.go of
+# kubernetes, `retryAfterResponse`). At once would meet two moves on platform baremetal: two nodes of one rank claim
+# the VIP within 20 ms, before the lower one hears the other (3 of 60 moves on a busy machine, 2026-11).
+RETRY_AFTER_S = 1.0
 PROBLEMS = 6
 """Number of problems to keep."""
 # A connect is reset, not refused, if the old holder accepted it and the new one gets its next packet: connections do
@@ -26,9 +30,9 @@ class Attempts:
 
     tried: int = 0
     failed: int = 0
-    """Attempts that failed, together with their immediate retry, if there was one."""
+    """Attempts that failed, together with their retry, if there was one."""
     retried: int = 0
-    """Attempts that failed, and succeeded on their immediate retry."""
+    """Attempts that failed, and succeeded on their retry."""
     problems: list[str] = field(default_factory=list)
     """The first problems of failed attempts, including those that succeeded on their retry."""
     gap_ms: float = 0.0
@@ -88,6 +92,8 @@ class VipClient:
             problem = attempt()
             if problem and (retry or problem.startswith(ACCEPTED_THEN_RESET)):
                 attempts.remember(problem)
+                if retry:
+                    self._over.wait(RETRY_AFTER_S)
                 problem = attempt()
                 attempts.retried += problem is None
             if problem:

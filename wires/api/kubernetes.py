@@ -140,7 +140,9 @@ class KubeApi:
         if status == HTTPStatus.CONFLICT:
             raise ChangedError(f"status {status}")
         why = _status_in(content).why
-        if status == HTTPStatus.TOO_MANY_REQUESTS:
+        # Of an eviction, it is the error of a web hook about this one pod, if the API says why.
+        is_hooked = status == HTTPStatus.INTERNAL_SERVER_ERROR and path.endswith(EVICTION) and bool(why)
+        if status == HTTPStatus.TOO_MANY_REQUESTS or is_hooked:
             raise HeldError(why or f"status {status}")
         if status in REFUSED:
             raise RefusedError(": ".join(filter(None, (f"status {status}", why))))

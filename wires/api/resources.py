@@ -141,7 +141,10 @@ class KubernetesKeeper(KubernetesWriter, Protocol):
 
 
 class HeldError(ConnectionError):
-    """The pod stays for now: a PodDisruptionBudget needs it, or the API has too many requests. Ask again later."""
+    """The pod stays for now; ask again later.
+
+    A PodDisruptionBudget needs it, the API has too many requests, or a web hook that is asked does not answer.
+    """
 
 
 class KubernetesDrainer(KubernetesKeeper, Protocol):

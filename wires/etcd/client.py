@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from assets.contract import ETCD_PORT
 from base.shown import short
 from cluster.values.address import netloc
-from wires.etcd.member import Block
+from wires.etcd.member import Block, DeclinedError
 
 if TYPE_CHECKING:
     from google.protobuf.message import Message
@@ -43,6 +43,8 @@ MESSAGES = {
     "MemberRemoveRequest": {"ID": (1, "TYPE_UINT64")},
 }
 """The fields that are used of the messages, `[]` where repeated. Source: api/etcdserverpb/rpc.proto of etcd 3.6.8."""
+OWN = "etcdserver: "
+"""The start of each error of etcd itself; its codes are those of gRPC, too (api/v3rpc/rpctypes of etcd 3.6.8)."""
 KEY = b"health"
 """The key that `etcdctl endpoint health` reads, which nobody needs to have (etcdctl/ctlv3/command/ep_command.go)."""
 
@@ -99,7 +101,9 @@ class EtcdClient:
         except grpc.RpcError as error:
             # All errors of a call are calls too; only the stubs do not say so.
             code, details = (getattr(error, name, lambda: None)() for name in ("code", "details"))
-            raise ConnectionError(f"{code.name if code else 'failed'}: {short(str(details or ''))}") from None
+            says = short(str(details or ""))
+            kind = DeclinedError if says.startswith(OWN) else ConnectionError
+            raise kind(f"{code.name if code else 'failed'}: {says}") from None
         except DecodeError:
             raise ConnectionError("the answer is not one of etcd") from None
 

@@ -12,6 +12,10 @@ class Block(NamedTuple):
     """Bytes of the database that are still to come."""
 
 
+class DeclinedError(ConnectionError):
+    """The member itself answered, and did not do what was asked: it has no leader, or is a learner."""
+
+
 class EtcdMember(Protocol):
     """Asks the member of etcd at an address."""
 
@@ -19,6 +23,7 @@ class EtcdMember(Protocol):
         """Return the revision of the database, which a majority of the members confirms.
 
         Raises:
+            DeclinedError: See there.
             OSError: The member cannot be reached, or refuses, or no majority answers it.
         """
         ...

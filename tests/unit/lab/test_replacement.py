@@ -36,6 +36,7 @@ class Evidence:
     changes: bool = False
     killed_in: list[str] = field(default_factory=list)
     lose: list[str] = field(default_factory=list)
+    cut_off: list[str] = field(default_factory=list)
 
 
 @pytest.fixture
@@ -62,6 +63,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report
         stack.follow.side_effect = lambda _block, **values: found.says.format(values["host"])
         provisioner = create_autospec(Provisioner, instance=True)
         provisioner.lose.side_effect = found.lose.append
+        provisioner.cut_off.side_effect = found.cut_off.append
         proofs = create_autospec(Proofs, instance=True, plan=PLAN)
         writer = create_autospec(Writer, instance=True, acknowledged=["000001"])
         writer.lost.return_value = found.lost
@@ -86,12 +88,13 @@ def test_a_drill_as_it_should_be_loses_the_holder_of_the_vip_and_no_write(run: C
     assert (found.lose, found.killed_in) == ([HOLDER.name], [f"4242 {signal.SIGKILL.value}"])
 
 
-def test_further_drills_lose_servers_by_the_seed(run: Callable[..., Report]) -> None:
+def test_further_drills_lose_servers_in_each_way_by_the_seed(run: Callable[..., Report]) -> None:
     first, second = Evidence(), Evidence()
     run(first, 6)
     run(second, 6)
-    assert first.lose == second.lose
+    assert (first.lose, first.cut_off) == (second.lose, second.cut_off)
     assert {*first.lose} & {server.name for server in OTHERS}
+    assert first.cut_off
 
 
 @pytest.mark.parametrize(

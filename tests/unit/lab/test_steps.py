@@ -16,15 +16,16 @@ from lab import site as lab_site
 from lab.disks import wanted_of
 from lab.inventory import STACK, Site, load_site
 from lab.nics import machine_mac
-from lab.rehearsal import steps
+from lab.rehearsal import servers, steps
 from lab.rehearsal.network_boot import NetworkBootProofs
 from lab.rehearsal.platform import PlatformProofs
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
+from lab.rehearsal.servers import BOOTED_BY
 from lab.rehearsal.stack import Outcome, Stack
 from lab.rehearsal.status import StatusProofs
-from lab.rehearsal.steps import BOOTED_BY, EXPECTED_PREVIEW, TEMPLATES_OF_ALL_ROLES, Rehearsal
+from lab.rehearsal.steps import EXPECTED_PREVIEW, TEMPLATES_OF_ALL_ROLES, Rehearsal
 from lab.rehearsal.writer import Writer
 from providers.host_provisioning.installation.engine import INSTALLED
 from providers.vip_handoff.engine import NOT_ASKED
@@ -139,7 +140,7 @@ def rehearse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site) -> Cal
         writer = create_autospec(Writer, instance=True)
         writer.acknowledged, writer.retries, writer.lost.return_value = ["1"], 0, found.lost
         (tmp_path / "leases").write_text(found.leases)
-        monkeypatch.setattr(steps, "DNS", tmp_path)
+        monkeypatch.setattr(servers, "DNS", tmp_path)
         monkeypatch.setattr(lab_site, "bmc_writes", iter(found.writes).__next__)
         monkeypatch.setattr(lab_site, "stop_provisioner_services", lambda: None)
         for name in ("refuse_all", "refuse"):
@@ -262,9 +263,9 @@ def test_a_server_with_a_static_address_needs_it_and_no_lease(
     rehearsal.wanted, rehearsal.plan = site, PLAN.changed(hosts=site.plan.hosts)
     if spoiled:
         with pytest.raises(RehearsalError, match=server.name):
-            rehearsal._prove_addresses()
+            rehearsal.servers.have_their_addresses()
     else:
-        rehearsal._prove_addresses()
+        rehearsal.servers.have_their_addresses()
 
 
 @pytest.mark.parametrize(("stack", "paths"), [(STACK, ["master"]), ("arbiter", ["master", "arbiter"])])

@@ -69,6 +69,10 @@ def test_what_is_not_well_stands_in_the_way(site: Site) -> None:
     assert site.wrong() == ["operator ingress", "node okd-worker-0", "etcd members"]
 
 
+def test_the_image_of_another_version_stands_in_the_way(site: Site) -> None:
+    assert site.wrong(upgrade={**RELEASE, "image": image_of("4.21.2")}) == ["version of OKD"]
+
+
 def test_a_certificate_that_expires_soon_stands_in_the_way(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     assert site.wrong() == []
     monkeypatch.setattr("wires.certificates.AHEAD", AHEAD * 1000)

@@ -30,6 +30,8 @@ class Rig:
     saved: list[str] = field(default_factory=list)
     """The version that was running at each snapshot."""
     version: str = VERSION
+    image: str = ""
+    """The option's; empty: that of the version."""
     deadline_s: float = 14400.0
 
     def __post_init__(self) -> None:
@@ -46,7 +48,7 @@ class Rig:
             api_name=API_NAME,
             api_vip="192.0.2.5",
             version=self.version,
-            image=image_of(self.version),
+            image=self.image or image_of(self.version),
             snapshots="/srv/etcd",
             deadline_s=self.deadline_s,
         )
@@ -102,6 +104,22 @@ def test_a_run_after_a_kill_at_any_request_goes_on(rig: Rig, at: int) -> None:
             own.engine.reach()
         assert own.okd.running == VERSION
         assert own.okd.writes == [WRITE]
+
+
+def test_the_digest_of_the_release_that_runs_is_no_newer_release(rig: Rig) -> None:
+    """A person has raised the version, and left the digest."""
+    rig.image = image_of("4.21.2")
+    what = "upgrade.image: the image is that of 4.21.2, wanted that of 4.21.3"
+    assert rig.refused().startswith(f"{what}. Fix: write the digest of 4.21.3")
+    assert (rig.saved, rig.okd.writes) == ([], [])
+
+
+def test_the_digest_of_a_former_release_is_not_told(rig: Rig) -> None:
+    rig.engine.reach()
+    done = [*rig.okd.writes]
+    rig.version, rig.image = "4.21.4", image_of("4.21.2")
+    assert "the image is that of 4.21.2, wanted that of 4.21.4" in rig.refused()
+    assert rig.okd.writes == done
 
 
 @pytest.mark.parametrize(
@@ -178,6 +196,29 @@ def test_a_desired_update_by_architecture_is_replaced(rig: Rig) -> None:
     rig.engine.running()
     rig.okd.desired.update(architecture="Multi", image="")
     rig.engine.reach()
+
+
+@pytest.mark.parametrize("desired", [{"image": image_of("4.21.5")}, {"image": ""}], ids=["image", "version"])
+def test_a_release_that_a_person_chose_a_moment_ago_is_not_replaced(rig: Rig, desired: dict[str, str]) -> None:
+    """Until OKD has begun with it, all conditions are those of a cluster at rest."""
+    rig.okd.tell(version="4.21.5", **desired)
+    assert "version of OKD is 4.21.2, and was told to get 4.21.5" in rig.refused()
+    assert (rig.saved, rig.okd.writes) == ([], [])
+
+
+def test_a_release_that_okd_has_refused_is_replaced(rig: Rig) -> None:
+    rig.okd.tell(version="4.21.5", image=image_of("4.21.5"))
+    rig.okd.refuses = "The update cannot be verified: no signature"
+    rig.clock.sleep(LOAD_S)
+    rig.engine.running()
+    sleep = rig.clock.sleep
+
+    def mended(seconds: float) -> None:
+        rig.okd.refuses = ""
+        sleep(seconds)
+
+    rig.clock.sleep = mended  # type: ignore[method-assign]
+    assert rig.engine.reach().running == VERSION
 
 
 def test_a_change_by_another_client_is_read_before_the_next_try(rig: Rig) -> None:

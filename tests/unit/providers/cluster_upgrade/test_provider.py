@@ -68,6 +68,16 @@ def test_a_preview_refuses_an_older_release_than_that_of_the_state() -> None:
     assert ClusterUpgradeProvider().check({}, older).failures == []
 
 
+def test_a_preview_refuses_a_newer_version_by_the_image_of_the_former_one() -> None:
+    newer = {**PROPS, "version": "4.21.4", "image": f"mirror.site.test/okd@{image_of('4.21.3').partition('@')[2]}"}
+    (failure,) = ClusterUpgradeProvider().check(PROPS, newer).failures
+    assert failure.reason == (
+        "upgrade.image: it is that of 4.21.3, wanted that of 4.21.4. "
+        "Fix: write the digest of 4.21.4, as `oc adm release info` prints it"
+    )
+    assert ClusterUpgradeProvider().check(PROPS, {**newer, "version": "4.21.3"}).failures == []
+
+
 def test_a_snapshot_that_is_wanted_is_taken_first(okd: FakeOkd, tmp_path: Path) -> None:
     """The stand-in has no etcd, so there is none, and nothing is begun."""
     with pytest.raises(SnapshotError, match="etcd: not saved: in namespace openshift-etcd, ConfigMap etcd-endpoints"):

@@ -79,6 +79,21 @@ def test_a_member_that_answers_is_kept(rig: Rig) -> None:
     assert rig.refused() == f"master-2: not wiped: {what}. Fix: {OFF}"
 
 
+@pytest.mark.parametrize(
+    "says",
+    [
+        "UNAVAILABLE: etcdserver: rpc not supported for learner",
+        "FAILED_PRECONDITION: etcdserver: rpc not supported for learner",
+        "UNAVAILABLE: etcdserver: no leader",
+    ],
+)
+def test_a_member_that_declines_is_not_dead(rig: Rig, says: str) -> None:
+    """Which code it is depends on the release of etcd (rpctypes/error.go of 3.5 and 3.6)."""
+    rig.members.broken["192.0.2.23"] = says
+    what = "master-2 is a member of etcd that answers (192.0.2.23)"
+    assert rig.refused() == f"master-2: not wiped: {what}. Fix: {OFF}"
+
+
 def test_a_server_that_is_out_needs_no_etcd(rig: Rig) -> None:
     del rig.members.listed[0x23]
     rig.api.nodes.discard(HOST)

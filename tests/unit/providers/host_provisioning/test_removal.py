@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import pytest
 
 from base.errors import BmcRefusedError, ProvisioningError
-from providers.host_provisioning.drain import MIRROR, Drain
+from providers.host_provisioning.drain import LOST_S, MIRROR, Drain
 from providers.host_provisioning.removal import ANSWER, KEEP, LET_GO, Removal
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
@@ -148,6 +148,13 @@ def test_a_pod_with_several_budgets_is_named(rig: Rig) -> None:
     assert "shop/web-1 (This pod has more than one PodDisruptionBudget" in rig.refused()
 
 
+def test_a_web_hook_that_does_not_answer_holds_no_other_pod(rig: Rig) -> None:
+    rig.api.hooked = "api-1"
+    rig.api.pods.insert(0, Pod("api-1", HOST, "api"))
+    assert "1 left: shop/api-1 (Internal error occurred: failed calling webhook)" in rig.refused()
+    assert "evict web-1" in rig.api.calls
+
+
 def test_a_pod_that_does_not_end_is_named_and_holds_the_server(rig: Rig) -> None:
     rig.api.ends_s = 1000
     assert "1 left: shop/web-1 (ends)" in rig.refused()
@@ -155,17 +162,21 @@ def test_a_pod_that_does_not_end_is_named_and_holds_the_server(rig: Rig) -> None
     assert rig.bmc.state is Power.ON
 
 
-@pytest.mark.parametrize("dead", ["not-ready", "off"])
-def test_a_dead_server_is_out_without_waiting_for_its_pods(rig: Rig, dead: str) -> None:
+def test_a_server_that_is_off_is_out_without_waiting_for_its_pods(rig: Rig) -> None:
     rig.api.budgets["web"] = 2
-    if dead == "off":
-        rig.bmc.state = Power.OFF
-    else:
-        rig.api.nodes[HOST] = False
+    rig.bmc.state = Power.OFF
     rig.removal.take_out()
-    assert [call for call in rig.api.calls if call != "Off"] == [f"delete {HOST}"]
-    assert rig.bmc.state is Power.OFF
+    assert rig.api.calls == [f"delete {HOST}"]
     assert rig.clock.now() < 60
+
+
+def test_a_node_that_stays_not_ready_is_lost_and_waits_for_no_budget(rig: Rig) -> None:
+    rig.api.budgets["web"] = 2
+    rig.api.nodes[HOST] = False
+    rig.removal.take_out()
+    assert rig.api.calls == [f"cordon {HOST}", "Off", f"delete {HOST}"]
+    assert LOST_S <= rig.clock.now() < LOST_S + 60
+    assert rig.lines[0].startswith(f"draining: node {HOST} is not ready: ")
 
 
 def test_a_server_that_dies_meanwhile_is_not_waited_for(rig: Rig) -> None:
@@ -173,7 +184,40 @@ def test_a_server_that_dies_meanwhile_is_not_waited_for(rig: Rig) -> None:
     rig.later(100, lambda: rig.api.nodes.update({HOST: False}))
     rig.removal.take_out()
     assert rig.api.calls[-2:] == ["Off", f"delete {HOST}"]
-    assert rig.clock.now() < 300
+    assert rig.clock.now() < 100 + LOST_S + 60
+
+
+@pytest.mark.parametrize("at_s", [0, 100])
+def test_a_node_that_is_not_ready_for_a_moment_keeps_its_pods(rig: Rig, at_s: float) -> None:
+    rig.api.budgets["web"] = 2
+
+    def comes_back() -> None:
+        rig.api.nodes[HOST] = True
+
+    def is_late() -> None:
+        rig.api.nodes[HOST] = False
+        rig.later(at_s + LOST_S / 2, comes_back)
+
+    rig.later(at_s, is_late) if at_s else is_late()
+    assert "so it runs on, and takes pods again: 1 left: shop/web-1 (The disruption budget" in rig.refused()
+    assert rig.bmc.state is Power.ON
+
+
+def test_while_the_api_is_silent_no_node_is_seen_to_be_lost(rig: Rig) -> None:
+    rig.api.budgets["web"] = 2
+    rig.api.nodes[HOST] = False
+
+    def answers() -> None:
+        rig.api.down = None
+        rig.later(LOST_S + 100, lambda: rig.api.nodes.update({HOST: True}))
+
+    def is_silent() -> None:
+        rig.api.down = ConnectionRefusedError("refused")
+        rig.later(LOST_S + 50, answers)
+
+    rig.later(50, is_silent)
+    assert "1 left: shop/web-1 (The disruption budget" in rig.refused()
+    assert rig.bmc.state is Power.ON
 
 
 def test_an_api_that_does_not_answer_keeps_it(rig: Rig) -> None:

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from wires.api import client as client_of_a_vip
 from wires.api.client import PROBLEMS, Attempt, Attempts, VipClient
 
 
@@ -64,7 +65,17 @@ def test_a_connect_that_was_accepted_and_then_reset_is_retried() -> None:
     assert (client.connects.retried, client.connects.failed) == (1, 1)
 
 
-def test_a_request_that_broke_in_flight_is_retried_once_immediately() -> None:
+def test_a_request_that_broke_is_not_made_again_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_of_a_vip, "RETRY_AFTER_S", 3600)
+    connects, requests = Answers(True), Answers(False, True)
+    with VipClient(connects, requests):
+        assert connects.through.wait(10)
+        assert requests.asked <= 1
+    assert requests.asked == 2
+
+
+def test_a_request_that_broke_in_flight_is_retried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_of_a_vip, "RETRY_AFTER_S", 0)
     connects, requests = Answers(True), Answers(True, False, True, False, False, True)
     client = measured(connects, requests, connects, requests)
     assert (client.requests.retried, client.requests.failed) == (1, 1)
