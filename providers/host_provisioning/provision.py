@@ -126,11 +126,10 @@ def _departures(
 
     One that joins in production leaves it, too: it has no part in it, unless an earlier run was interrupted.
     """
-    joining = plan.joining if spec.out_of_etcd else ()
-    again = sorted({*plan.reinstall, *plan.replaced, *joining}) if spec.role.holds_etcd else []
+    again = sorted({*plan.reinstall, *plan.replaced}) if spec.role.holds_etcd else []
     _refuse_together(spec, plan, again)
     departures = dict[str, Departure]()
-    for name in again:
+    for name in (*again, *(plan.joining if spec.out_of_etcd else ())):
         if name in plan.adopted:
             continue
         if kubeconfig is None and not spec.out_of_etcd:

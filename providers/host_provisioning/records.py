@@ -50,8 +50,8 @@ class InstallationPlan:
     changes_iso: bool
     """Whether the boot ISOs of hosts that are installed later differ from those before the update."""
     adopted: Set[str] = frozenset()
-    """The hosts that are only adopted: replaced ones that run from their disks, as an earlier run has installed them;
-    and servers that fence each other, once they run etcd."""
+    """The hosts that are only adopted: replaced and joining ones that run from their disks, as an earlier run has
+    installed them; and servers that fence each other, once they run etcd."""
 
     @classmethod
     def of(cls, old: HostProvisioningSpec | None, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Self:
@@ -96,8 +96,11 @@ class InstallationPlan:
         return tuple(host for host in self.carried.installed if host not in self.reinstall)
 
     def leaving(self, spec: HostProvisioningSpec) -> tuple[str, ...]:
-        """The servers that are taken out of etcd and the cluster before they are wiped."""
-        again = sorted({*self.reinstall, *self.replaced} - self.adopted)
+        """The servers that are taken out of etcd and the cluster before they are wiped.
+
+        One that joins has a part in them only if an earlier run was interrupted.
+        """
+        again = sorted({*self.reinstall, *self.replaced, *self.joining} - self.adopted)
         return tuple(host for host in again if host in spec.out_of_etcd)
 
     def saves_etcd(self, spec: HostProvisioningSpec) -> bool:
@@ -207,10 +210,14 @@ def _unheard(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Faul
 
 
 def _together(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Fault]:
-    """Yield a fault if several servers would join etcd in one update: it admits one, and proves that, at a time."""
-    if new.out_of_etcd and len(plan.joining) > 1:
-        what = f"{' and '.join(plan.joining)} would join etcd together"
-        yield Fault("hosts", what, "raise the replicas by one in each `pulumi up`")
+    """Yield a fault if a server joins etcd while the copy of another one comes or goes.
+
+    A control plane of one is spared: two servers of it would have to fence each other.
+    """
+    changing = sorted({*plan.joining, *plan.reinstall, *plan.replaced})
+    if new.out_of_etcd and plan.joining and len(changing) > 1 and len(plan.carried.installed) > 1:
+        what = f"{' and '.join(changing)}: one joins etcd, and another one joins it or is wiped, in one update"
+        yield Fault("hosts", what, "install one of them in each `pulumi up`: lower the replicas for now")
 
 
 def fenced_fault(option: str, host: str) -> Fault:
@@ -228,7 +235,7 @@ def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvis
         yield f"will be cordoned and drained, then switched off, and their nodes deleted: {', '.join(leaving)}"
     if plan.saves_etcd(new):
         yield f"etcd will be saved into {folder_of(new.stack, new.snapshots)} before a server is wiped"
-    if again := plan.leaving(new):
+    if again := [host for host in plan.leaving(new) if host not in plan.joining]:
         yield f"will be switched off, then taken out of etcd and the cluster, then wiped: {', '.join(again)}"
     if plan.reinstall:
         yield f"will be wiped and installed again, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"

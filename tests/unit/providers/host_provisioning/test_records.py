@@ -191,15 +191,24 @@ def test_a_host_joins_only_those_that_list_it_and_behind_them(
     assert joining_faults(known, own, unicast=unicast) == refused
 
 
-def test_one_host_joins_etcd_at_a_time() -> None:
-    new = spec(**of_hosts("w0", "w1", "w2"), out_of_etcd=("w0", "w1", "w2"))
-    before = outs(installed={"w0": record("w0")})
-    (fault,) = records.planned_faults(InstallationPlan.of(spec(), before, new), spec(), new)
-    assert fault.what == "w1 and w2 would join etcd together"
-    elsewhere = new.changed(out_of_etcd=())
-    assert [*records.planned_faults(InstallationPlan.of(spec(), before, elsewhere), spec(), elsewhere)] == []
-    first = InstallationPlan.of(None, HostProvisioningOuts(), new)
-    assert (first.joining, [*records.planned_faults(first, new, new)]) == ((), [])
+@pytest.mark.parametrize(
+    ("installed", "changes", "refused"),
+    [
+        pytest.param(("w0", "w1", "w2"), {}, False, id="one"),
+        pytest.param(("w0", "w1"), {}, True, id="two"),
+        pytest.param(("w0", "w1", "w2"), {"reinstall": {"w0": "w0"}}, True, id="and-one-reinstalled"),
+        pytest.param(("w0", "w1"), {"out_of_etcd": ()}, False, id="without-etcd"),
+        pytest.param(("w0",), {}, False, id="a-control-plane-of-one"),
+        pytest.param((), {}, False, id="the-first-ones"),
+    ],
+)
+def test_one_host_joins_etcd_at_a_time(installed: tuple[str, ...], changes: dict[str, Any], refused: bool) -> None:
+    names = ("w0", "w1", "w2", "w3")
+    old = spec(**of_hosts(*installed))
+    new = spec(**{**of_hosts(*names), "out_of_etcd": names, **changes})
+    before = outs(installed={name: record(name) for name in installed})
+    faults = [*records.planned_faults(InstallationPlan.of(old, before, new), old, new)]
+    assert [fault.what.endswith("joins it or is wiped, in one update") for fault in faults] == [True] * refused
 
 
 def test_what_a_host_was_installed_with_stays_on_record() -> None:
