@@ -7,6 +7,8 @@ DEGRADED = "EtcdMembersDegraded"
 
 Source: pkg/operator/etcdmemberscontroller of openshift/cluster-etcd-operator, 0c63ddc.
 """
+UNASKED = "EtcdMembersControllerDegraded"
+"""Its condition that it cannot ask them: what it said of them before then stays (same source, `sync`)."""
 
 
 def member_problem(api: KubernetesReader, vip: str) -> str | None:
@@ -17,6 +19,9 @@ def member_problem(api: KubernetesReader, vip: str) -> str | None:
     """
     etcd = api.get(vip, ETCD, Reporting)
     degraded = etcd.status.condition(DEGRADED) if etcd else None
+    unasked = etcd.status.condition(UNASKED) if etcd else None
+    if unasked and unasked.status == "True":
+        return f"the etcd operator cannot ask the members: {unasked.message or UNASKED}"
     if degraded is None:
         return f"etcd's condition {DEGRADED} is missing"
     if degraded.status == "False":

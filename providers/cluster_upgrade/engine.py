@@ -15,7 +15,7 @@ from base.spec import Model
 from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
 from providers.cluster_upgrade.obstacles import seen_of, unwell
 from providers.cluster_upgrade.release import ClusterVersion
-from wires.api.resources import OPERATORS, VERSION, ChangedError, KubernetesWriter
+from wires.api.resources import OPERATORS, VERSION, ChangedError, KubernetesWriter, RefusedError
 
 POLL_S = 10.0
 STEADY_S = 30.0
@@ -23,7 +23,8 @@ STEADY_S = 30.0
 STUCK_S = 600.0
 """An API that restarts, or an image that is slow to come, ends a moment's failure by itself."""
 TRIES = 5
-AGAIN = "then run `pulumi up` again: it begins nothing twice"
+UP = "run `pulumi up` again: it begins nothing twice"
+AGAIN = f"then {UP}"
 STILL = "OKD goes on trying by itself: see `oc get clusterversion` and `oc get clusteroperators`"
 
 
@@ -117,6 +118,9 @@ class ClusterUpgradeEngine:
                 self.api.patch(self.spec.api_vip, VERSION, self._change(found))
             except ChangedError:
                 continue
+            except RefusedError as error:
+                what = f"not begun: the API refuses the desired update: {error}"
+                raise UpgradeError(what, where="OKD", fix=f"change what its reason names, {AGAIN}") from None
             except OSError as error:
                 raise self._unasked(error) from None
             return
@@ -136,12 +140,13 @@ class ClusterUpgradeEngine:
         """Return what the upgrade lacks. None: nothing.
 
         Raises:
-            UpgradeError: OKD has not got on for `STUCK_S`.
+            UpgradeError: OKD has not got on for `STUCK_S`, or somebody has told it something else.
         """
         try:
             found = self.api.get(self.spec.api_vip, VERSION, ClusterVersion) or ClusterVersion()
             if found.has(self.spec.image):
                 return self._unwell()
+            self._refuse_other(found)
             self._refuse_stuck(found.stuck)
             return f"{found.progress}; {self._counted()}"
         except OSError as error:
@@ -150,6 +155,12 @@ class ClusterUpgradeEngine:
     def _unwell(self) -> str | None:
         bad = [str(each) for each in unwell(self.api, self.spec.api_vip) if not each.is_good]
         return one_line(f"the release is applied, but {bad[0]}") if bad else None
+
+    def _refuse_other(self, found: ClusterVersion) -> None:
+        if found.is_told(self.spec.image):
+            return
+        what = f"OKD is not told any more to get {self.spec.version}: somebody has told it otherwise meanwhile"
+        raise UpgradeError(what, where="OKD", fix=f"remove `upgrade` from the stack; or, to upgrade it, {UP}")
 
     def _refuse_stuck(self, why: str | None) -> None:
         now = self.clock.now()

@@ -1,6 +1,6 @@
 """What stands in the way of an upgrade: asked before one begins, and before a person approves it."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from base.spec import Model
@@ -41,9 +41,18 @@ class Obstacle(NamedTuple):
         return f"{self.kind} {self.name} is {self.says}"
 
 
+class _Spec(Model):
+    paused: bool = False
+    """Of a pool: its nodes get nothing new, so no upgrade ends."""
+
+
 class _Thing(Model):
     metadata: Metadata
+    spec: _Spec = _Spec()
     status: Status = Status()
+
+    def problem(self, wanted: Mapping[str, str]) -> str | None:
+        return "paused" if self.spec.paused else self.status.problem(wanted)
 
 
 class _Things(Model):
@@ -69,7 +78,7 @@ def unwell(api: KubernetesReader, vip: str) -> Iterator[Obstacle]:
     """
     for path, (kind, wanted) in WELL.items():
         listed = api.get(vip, path, _Things)
-        problems = {it.metadata.name: it.status.problem(wanted) for it in listed.items} if listed else {}
+        problems = {it.metadata.name: it.problem(wanted) for it in listed.items} if listed else {}
         bad = {name: problem for name, problem in sorted(problems.items()) if problem}
         yield from (Obstacle(kind, name, problem, is_good=False) for name, problem in bad.items())
         if not bad:

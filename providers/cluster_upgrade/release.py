@@ -59,8 +59,8 @@ class ClusterVersion(Model):
     status: _Status = _Status()
 
     def is_told(self, image: str) -> bool:
-        """Whether it has the release of an image, or is told to get it."""
-        return self.has(image) or (self.spec.desired is not None and self.spec.desired.is_of(image))
+        """Whether it has the release of an image, or is to get it; without a desired update, the one it has begun."""
+        return self.has(image) or (self.spec.desired or self.status.desired).is_of(image)
 
     def has(self, image: str) -> bool:
         """Whether the release of an image is completely applied, and is what the cluster is at."""

@@ -106,7 +106,7 @@ class Drain:
         self.api.patch(self.vip, self._path, {"spec": {"unschedulable": on}})
 
     def run(self, deadline_s: float) -> str | None:
-        """Evict its pods until none is left, or the node is seen not ready for `LOST_S`: then they can never end.
+        """Keep it cordoned, and evict its pods until none is left; or it is not ready for `LOST_S`, so none can end.
 
         Returns:
             None; or, once the deadline has passed, which pods are left and what holds them.
@@ -118,6 +118,8 @@ class Drain:
             since, lost_since = lost_since, None
             try:
                 node = self.node()
+                if node and not node.spec.unschedulable:  # also if OKD, which has just updated it, has it take pods
+                    self.cordon(on=True)
                 if node and node.problem:
                     lost_since = self.clock.now() if since is None else since
                     return f"node {self.name} {node.problem}" if self.clock.now() - lost_since < LOST_S else None

@@ -83,12 +83,7 @@ class Removal:
             raise ProvisioningError(what, where=self.host, fix=ANSWER) from None
 
     def _drain(self, node: Node) -> None:
-        try:
-            self.drain.cordon(on=True)
-            left = self.drain.run(self.deadline_s)
-        except OSError as error:
-            left = f"{type(error).__name__}: {error}"
-        if left:
+        if left := self.drain.run(self.deadline_s):
             cordoned = node.spec.unschedulable or not self._is_uncordoned()
             stays = f"stays cordoned (`oc adm uncordon {word(self.host)}`)" if cordoned else "takes pods again"
             what = f"not drained within {self.deadline_s:.0f} s, so it runs on, and {stays}: {left}"

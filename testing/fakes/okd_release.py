@@ -68,6 +68,8 @@ class FakeOkd:
     """The operators that are Degraded, and since when."""
     unready: set[str] = field(default_factory=set)
     """The nodes that are not Ready."""
+    paused: set[str] = field(default_factory=set)
+    """The machine config pools that a person has paused: their nodes get nothing new (their `spec.paused`)."""
     down: frozenset[int] = frozenset()
     """Numbers of the requests that get no answer, from 1."""
     refuses: str = ""
@@ -236,6 +238,7 @@ class FakeOkd:
         return [
             {
                 "metadata": {"name": name},
+                "spec": {"paused": name in self.paused},
                 "status": {"conditions": conditions(Updated=str(name == "master" or not restarts), Degraded="False")},
             }
             for name in ("master", "worker")

@@ -205,6 +205,9 @@ class Repository:
             raise _unreachable(self.registry, os_error(error)) from None
         except OSError as error:
             raise _unreachable(self.registry, error) from None
+        except ValueError:  # of `urlsplit`, and of http.client, which takes no line break in a header
+            what = "names a token server, or gives a token, that is none"
+            raise PreflightError(what, where=self.registry, fix=AGAIN) from None
         if body is None:
             what = f"sends more than {most:,} bytes of {url.rpartition('/')[2]}"
             raise PreflightError(what, where=self.name, fix="copy the release there again")

@@ -52,6 +52,7 @@ TOO_LATE = (
     "look at the server's console; if it was still at work, raise deadlines.host_s, in which each start of its "
     "firmware counts; then run `pulumi up` again"
 )
+RUNS = "if `oc get node` shows it by then, remove its line from `reinstall` first"
 ADOPTED = ""
 ADOPTING, FIRST_BOOT = "adopting, as it runs from its disk", "booting from disk"
 TAKING_OUT = "taking it out of the cluster"
@@ -407,6 +408,8 @@ class Installation:
         if self._step == ADOPTING:
             why = self.host.untouchable
             fix = f"look at the server's console; {why.fix if why else f'if it does not run this cluster, {wipes}'}"
+        elif self._step == FIRST_BOOT and self.host.reinstall:
+            fix = f"{TOO_LATE}, which wipes it once more; {RUNS}"
         elif self._step == FIRST_BOOT:
             fix = f"{TOO_LATE}, which waits for it; if its first boot has failed, {wipes}"
         return BmcTimeoutError(text, where=self.adapters.bmc.url, fix=fix)

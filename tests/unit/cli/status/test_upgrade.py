@@ -41,7 +41,7 @@ class Site:
         """Return the wrong rows, by kind and name."""
         done = self.ask(**options)
         rows = [line.split(None, 1) for line in done.stdout.splitlines()[1:-2]]
-        wrong = [f"{kind} {rest.partition(' wrong ')[0].strip()}" for kind, rest in rows if " wrong " in rest]
+        wrong = [" ".join([kind, *rest.partition(" wrong ")[0].split()]) for kind, rest in rows if " wrong " in rest]
         assert (done.returncode, done.stderr) == (1 if wrong else 0, ""), done.stdout
         return wrong
 
@@ -65,8 +65,9 @@ def test_a_cluster_that_is_well_may_be_upgraded_and_nothing_is_written(site: Sit
 def test_what_is_not_well_stands_in_the_way(site: Site) -> None:
     site.okd.degraded["ingress"] = 0.0
     site.okd.unready.add("okd-worker-0")
+    site.okd.paused.add("worker")
     site.okd.members.popitem()
-    assert site.wrong() == ["operator ingress", "node okd-worker-0", "etcd members"]
+    assert site.wrong() == ["operator ingress", "node okd-worker-0", "machine config pool worker", "etcd members"]
 
 
 def test_the_image_of_another_version_stands_in_the_way(site: Site) -> None:

@@ -11,6 +11,7 @@ from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from testing.fakes.clock import FakeClock
 from testing.fakes.okd_release import API_NAME, LOAD_S, PART_S, PARTS, WORKERS_S, FakeOkd, image_of
 from testing.progress import into
+from wires.api.resources import RefusedError
 
 VERSION = "4.21.3"
 IMAGE = image_of(VERSION)
@@ -227,6 +228,15 @@ def test_a_change_by_another_client_is_read_before_the_next_try(rig: Rig) -> Non
     assert rig.okd.writes == [WRITE] * 3
 
 
+def test_a_refusal_of_the_api_is_told_as_one(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise RefusedError("status 403: upgrades only on Sundays")
+
+    monkeypatch.setattr(rig.okd, "patch", refuse)
+    what = "not begun: the API refuses the desired update: status 403: upgrades only on Sundays"
+    assert rig.refused().startswith(f"OKD: {what}. Fix: change what its reason names, then run")
+
+
 def test_a_cluster_version_that_never_rests_is_left_alone(rig: Rig) -> None:
     rig.okd.others = 99
     assert "the ClusterVersion changed 5 times while it was read" in rig.refused()
@@ -277,6 +287,21 @@ def test_a_failure_of_a_moment_passes_and_a_longer_one_holds(rig: Rig) -> None:
     rig.engine.running()
     rig.okd.degraded["ingress"] = rig.clock.now()
     assert "600 s: Failing is True: Cluster operator ingress is degraded" in rig.refused()
+
+
+@pytest.mark.parametrize("at_s", [LOAD_S / 2, LOAD_S + 100])
+def test_an_upgrade_that_a_person_gives_up_is_not_waited_for(rig: Rig, at_s: float) -> None:
+    """By telling OKD the former release again, which it takes only before it has begun."""
+    began, sleep = rig.clock.now(), rig.clock.sleep
+
+    def given_up(seconds: float) -> None:
+        sleep(seconds)
+        if rig.okd.desired and rig.clock.now() >= began + at_s:
+            rig.okd.tell(version="4.21.2", image=image_of("4.21.2"))
+
+    rig.clock.sleep = given_up  # type: ignore[method-assign]
+    assert "OKD is not told any more to get 4.21.3" in rig.refused()
+    assert rig.clock.now() < began + at_s + 60
 
 
 def test_the_deadline_ends_the_wait_and_not_the_upgrade() -> None:

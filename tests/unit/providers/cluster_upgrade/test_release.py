@@ -32,6 +32,13 @@ def test_a_status_of_the_former_spec_says_nothing_of_this_one() -> None:
     assert version({"Progressing": "True"}, generation=2).progress == "OKD has not begun yet"
 
 
+def test_what_okd_has_begun_with_it_goes_on_with_after_a_clear() -> None:
+    """`oc adm upgrade --clear` leaves no desired update; OKD stays with the release that its own operator is of."""
+    begun = ClusterVersion.model_validate({"status": {"desired": {"version": "4.21.3", "image": IMAGE}}})
+    assert begun.is_told(IMAGE)
+    assert not begun.is_told(image_of("4.21.4"))
+
+
 @pytest.mark.parametrize("name", ["mirror.site.test:5000/okd/release", "quay.io/okd/scos-release"])
 def test_a_release_is_the_same_at_each_mirror(name: str) -> None:
     assert version().has(f"{name}@{IMAGE.partition('@')[2]}")

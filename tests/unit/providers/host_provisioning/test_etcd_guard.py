@@ -23,6 +23,12 @@ def degraded(status: str, message: str) -> dict[str, str]:
     return {"type": "EtcdMembersDegraded", "status": status, "message": message}
 
 
+UNASKED = {
+    "type": "EtcdMembersControllerDegraded",
+    "status": "True",
+    "message": "etcdserver: request timed out",
+}
+"""As the operator reports that it could not list the members; it leaves the other conditions as they were."""
 OUT: dict[str, dict[str, Any]] = {
     MEMBERS: {"data": {"8e9e05c52164694d": "192.0.2.21", "91bc3c398fb3c146": "192.0.2.22"}},
     ETCD: etcd(degraded("False", "No unhealthy members found")),
@@ -87,6 +93,11 @@ def test_a_server_that_was_taken_out_may_be_wiped() -> None:
         ),
         pytest.param(
             {ETCD: etcd(degraded("Unknown", ""))}, "a member of etcd does not answer: Unknown", id="unknown"
+        ),
+        pytest.param(
+            {ETCD: etcd(degraded("False", "No unhealthy members found"), UNASKED)},
+            "the etcd operator cannot ask the members: etcdserver: request timed out",
+            id="a-report-of-before",
         ),
         pytest.param({ETCD: etcd()}, "etcd's condition EtcdMembersDegraded is missing", id="no-condition"),
         pytest.param({ETCD: {}}, "etcd's condition EtcdMembersDegraded is missing", id="no-operator"),

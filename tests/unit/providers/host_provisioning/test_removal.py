@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 
@@ -201,6 +202,33 @@ def test_a_node_that_is_not_ready_for_a_moment_keeps_its_pods(rig: Rig, at_s: fl
     rig.later(at_s, is_late) if at_s else is_late()
     assert "so it runs on, and takes pods again: 1 left: shop/web-1 (The disruption budget" in rig.refused()
     assert rig.bmc.state is Power.ON
+
+
+def test_an_api_that_is_silent_for_a_moment_is_asked_again(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    patch, silent = rig.api.patch, [ConnectionResetError("reset")]
+
+    def once(address: str, path: str, change: dict[str, Any]) -> None:
+        if silent:
+            raise silent.pop()
+        patch(address, path, change)
+
+    monkeypatch.setattr(rig.api, "patch", once)
+    rig.removal.take_out()
+    assert rig.api.calls == [f"cordon {HOST}", "evict web-1", "Off", f"delete {HOST}"]
+
+
+def test_a_node_that_others_have_take_pods_meanwhile_is_cordoned_again(rig: Rig) -> None:
+    """As OKD does once it has updated a node (`syncNode`, as above, which then calls for an uncordon)."""
+    rig.api.ends_s = 60
+
+    def is_uncordoned() -> None:
+        rig.api.cordoned.clear()
+        rig.api.pods.append(Pod("web-9", HOST, "web"))
+
+    rig.later(30, is_uncordoned)
+    rig.removal.take_out()
+    assert rig.api.calls[:4] == [f"cordon {HOST}", "evict web-1", f"cordon {HOST}", "evict web-9"]
+    assert rig.off_with == []
 
 
 def test_while_the_api_is_silent_no_node_is_seen_to_be_lost(rig: Rig) -> None:

@@ -1,5 +1,6 @@
 """A registry that is busy, or for which no time is left, over real TLS and in simulated time."""
 
+import json
 import ssl
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +15,7 @@ from testing.certificates import authority
 from testing.fakes.clock import FakeClock
 from testing.fakes.https_server import https_server
 from wires.registry.client import MOST_WAIT_S, WAIT_S, Repository
+from wires.registry.logins import Challenge
 
 ADDRESS = "127.0.0.1"
 
@@ -88,6 +90,26 @@ def test_a_login_is_sent_to_no_token_server_without_tls(tmp_path: Path) -> None:
         with pytest.raises(PreflightError, match="has its tokens given without TLS, so no login is sent there"):
             asked.open()
         assert [b"authorization" in request.lower() for request in requests] == [False]
+
+
+def test_a_token_server_that_is_none_is_a_finding(tmp_path: Path) -> None:
+    clock, challenge = FakeClock(), 'WWW-Authenticate: Bearer realm="https://["'
+    with (
+        repository(tmp_path, answer("401 Unauthorized", challenge), clock, clock.now() + 60) as (asked, _),
+        pytest.raises(PreflightError, match=r"names a token server, or gives a token, that is none"),
+    ):
+        asked.open()
+
+
+def test_a_token_of_two_lines_is_a_finding_that_does_not_show_it(tmp_path: Path) -> None:
+    clock, token = FakeClock(), json.dumps({"token": "s3cret\r\nX-Other: 1"}).encode()
+    with repository(tmp_path, answer("200 OK", body=token), clock, clock.now() + 60) as (asked, _):
+        given = asked._token(Challenge(f"https://{asked.registry}/token"))
+        asked._authorization.update(given)
+        with pytest.raises(PreflightError) as error:
+            asked.has("manifests/latest")
+    assert str(error.value).startswith(f"{asked.registry}: names a token server, or gives a token, that is none")
+    assert "s3cret" not in str(error.value)
 
 
 def test_a_login_does_not_follow_a_redirection_to_another_host(tmp_path: Path) -> None:

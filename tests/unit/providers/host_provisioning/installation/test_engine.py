@@ -16,7 +16,7 @@ from base.errors import (
     BmcTransientError,
     ProvisioningError,
 )
-from providers.host_provisioning.installation.engine import INSTALLED
+from providers.host_provisioning.installation.engine import INSTALLED, RUNS
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
@@ -521,6 +521,17 @@ def test_the_error_of_a_host_that_is_never_up_says_what_it_lacks() -> None:
         caught.value
     )
     assert "booting from disk: no answer yet; " in rig.lines[-1]
+
+
+def test_the_error_of_a_late_reinstallation_says_that_it_is_repeated() -> None:
+    """It said that the next run waits; that wipes the server, which may be a node with pods by then."""
+    rig = running(None)
+    rig.bmc.answers = False
+    for installs in (1, 2):
+        with pytest.raises(BmcTimeoutError) as caught:
+            run_steps(rig.installation(reinstall=True).run(), rig.clock)
+        assert rig.bmc.installs == installs
+        assert str(caught.value).endswith(f"run `pulumi up` again, which wipes it once more; {RUNS}")
 
 
 def test_the_first_error_of_a_failed_first_boot_says_what_ends_it() -> None:
