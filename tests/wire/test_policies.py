@@ -60,7 +60,7 @@ def routed(machine: Machine) -> list[Address]:
     return [ip_address(line.split()[1]) for line in shown.splitlines()]
 
 
-def test_spares_that_join_a_control_plane_of_three_leave_the_vip_where_it_is(
+def test_spares_that_join_leave_the_vip_where_it_is(
     tmp_path: Path, certificate: str, measured: Measured
 ) -> None:
     def scenario() -> None:
