@@ -3,9 +3,11 @@
 They are intents, since some of them cannot be installed yet.
 """
 
+import json
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
@@ -253,9 +255,13 @@ def as_stack(name: str, folder: Path) -> Path:
 def intent(name: str, **options: Any) -> Intent:
     """Return the intent of one of `VARIANTS`, with further options."""
     variant = VARIANTS[name]
+    return _intent(variant.change, json.dumps(plans.options(**variant.options, **options)))
+
+
+@cache
+def _intent(change: Callable[[dict[str, Any]], object], options: str) -> Intent:
     with tempfile.TemporaryDirectory() as folder:
-        file = Files(Path(folder)).write(variant.change)
-        return load_intent(file, plans.options(**variant.options, **options), keyfiles_of=keyfiles_of)
+        return load_intent(Files(Path(folder)).write(change), json.loads(options), keyfiles_of=keyfiles_of)
 
 
 def plan(name: str, **options: Any) -> ClusterPlan:

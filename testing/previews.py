@@ -22,7 +22,7 @@ from testing import plans
 from testing.checkout import copy_program
 from testing.command_line import run
 from testing.project import COMMAND_S
-from testing.pulumi_env import pulumi_env
+from testing.pulumi_env import pulumi_env, resources_of
 from wires.bmc.identity import MachineId
 
 STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
@@ -76,8 +76,7 @@ class Project:
 
     def urns(self) -> list[str]:
         """Return the URNs of all resources in the state, in order of creation."""
-        resources = json.loads(self.pulumi("stack", "export"))["deployment"]["resources"]
-        return [resource["urn"] for resource in resources]
+        return [resource["urn"] for resource in resources_of(self.folder)]
 
     def urn(self, kind: str, name: str) -> str:
         """Return the URN of a resource in the state."""

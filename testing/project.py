@@ -13,7 +13,7 @@ from testing.checkout import ROOT
 from testing.fakes.emulator import PASSWORD, USER, Emulator, pointer
 from testing.live_iso import live_iso
 from testing.processes import kill
-from testing.pulumi_env import site_env
+from testing.pulumi_env import resources_of, site_env
 
 MACHINES = {
     "11111111-1111-4111-8111-111111111111": 1,
@@ -129,11 +129,9 @@ class Project:
         page = self.folder / "program" / "report" / "test.html"
         return page.read_text() if page.exists() else ""
 
-    def state(self, name: str, *words: str) -> dict[str, Any]:
+    def state(self, name: str) -> dict[str, Any]:
         """Return the state of one resource."""
-        resources = json.loads(self.pulumi("stack", "export", *words))["deployment"]["resources"]
-        named: dict[str, Any]
-        (named,) = [resource for resource in resources if resource["urn"].endswith(f"::{name}")]
+        (named,) = [resource for resource in resources_of(self.folder) if resource["urn"].endswith(f"::{name}")]
         return named
 
     def outputs(self, name: str) -> dict[str, Any]:

@@ -1,9 +1,11 @@
 """The environment of a separate Pulumi project: the real engine and providers, without settings of the user."""
 
+import json
 import os
 import shutil
 import sys
 from pathlib import Path
+from typing import Any
 
 from boot_media.tools import find_coreos_installer
 from testing.checkout import ROOT
@@ -37,3 +39,10 @@ def site_env(folder: Path) -> dict[str, str]:
         "XDG_CACHE_HOME": str(folder / "cache"),
         "SITE": str(folder / "site.json"),
     }
+
+
+def resources_of(folder: Path) -> list[dict[str, Any]]:
+    """Return the resources of the only stack whose state is in `folder`, as `pulumi stack export` prints them."""
+    (state,) = folder.glob(".pulumi/stacks/*/*.json")
+    resources: list[dict[str, Any]] = json.loads(state.read_text())["checkpoint"]["latest"]["resources"]
+    return resources

@@ -1,6 +1,8 @@
 """Run the tests of all tiers beside each other: a plugin of pytest and xdist, which tests/conftest.py loads."""
 
+import gc
 from collections import Counter
+from collections.abc import Generator
 
 import pytest
 from xdist.remote import Producer
@@ -29,6 +31,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if name in WAITING_S:
             item.add_marker(pytest.mark.timeout(WAITING_S[name]))
     items.sort(key=order.__getitem__)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect a million objects, which stay, without a search for garbage, and take them out of every later one."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> "InOrder":

@@ -27,7 +27,7 @@ from base.backend import without_login
 from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
 from base.files import write_private
 from base.write_guard import PLAN_VARIABLE
-from cluster.options import Phase, Release
+from cluster.options import Phase, Release, read_options
 from fleet.messages import Checked, Done, Preview, Step
 from fleet.plan import Gate
 from fleet.site.guard import GuardedPulumi
@@ -221,7 +221,14 @@ class Update:
 
     @cached_property
     def _folder(self) -> Path:
-        return self._clone.checkout(self.step.cluster, self.step.commit)
+        folder = self._clone.checkout(self.step.cluster, self.step.commit)
+        file = Path("stacks", f"Pulumi.{self.step.cluster}.yaml")
+        if (folder / file).exists() and read_options(folder / file).get("upgrade"):
+            # It would come with the approval of a phase, or with none.
+            what = "a site upgrades by fleet.yaml alone, behind the gate `upgrade`"
+            fix = "name the release in the cluster's wave, remove the option, commit and push"
+            raise ConfigError(Fault(f"{file}: upgrade", what, fix))
+        return folder
 
     def _up(self, stack: Stack) -> tuple[dict[str, int], bool]:
         """Run `up`, and return the number of resources by operation, and whether a dead run's lock was in the way."""

@@ -6,7 +6,7 @@ of machine-config-operator 04cb1e174).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pydantic import Field
 
@@ -88,6 +88,8 @@ class Drain:
     api: KubernetesDrainer
     clock: Clock
     report: Report
+    _late: set[str] = field(default_factory=set)
+    """UIDs of the pods about whose eviction the API has not answered: they come last."""
 
     def node(self) -> Node | None:
         """Return the node. None: it does not exist.
@@ -149,7 +151,7 @@ class Drain:
         Raises:
             OSError: The API cannot be asked.
         """
-        for pod in pods:
+        for pod in sorted(pods, key=lambda pod: pod.metadata.uid in self._late):
             if pod.stays:
                 continue
             try:
@@ -161,3 +163,6 @@ class Drain:
                 yield f"{pod.name} ({error})"
             except ChangedError:
                 yield f"{pod.name} (is another pod now)"
+            except TimeoutError as error:  # a web hook that hangs, by default for as long as we wait
+                self._late.add(pod.metadata.uid)
+                raise TimeoutError(f"eviction of {pod.name}: {error}") from None

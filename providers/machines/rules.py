@@ -151,13 +151,18 @@ def _several_members(change: Change) -> Iterator[Fault]:
 
 
 def _last_compute(change: Change) -> Iterator[Fault]:
-    """Yield a fault if an update in production removes all compute, which has the Ingress VIP and the routers."""
+    """Yield a fault if an update in production removes all compute, which has the Ingress VIP and the routers.
+
+    What it adds runs only once the others are off: they leave first.
+    """
     old, new = (
         {host for host, entry in it.hosts.items() if entry.role is Role.COMPUTE} for it in (change.old, change.new)
     )
-    if old and not new and change.new.phase is Phase.PRODUCTION:
+    stays = old & new if change.old.phase is Phase.PRODUCTION else new
+    if old and not stays and change.new.phase is Phase.PRODUCTION:
         what = f"{' and '.join(sorted(old))}: no compute would be left, and no other server holds the Ingress VIP"
-        yield Fault("hosts", what, "leave one of them; to destroy the cluster, undo this first")
+        added = ", until what is added has joined" if new else ""
+        yield Fault("hosts", what, f"leave one of them{added}; to destroy the cluster, undo this first")
 
 
 def _fenced(change: Change) -> Iterator[Fault]:

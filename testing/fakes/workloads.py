@@ -55,8 +55,8 @@ class Workloads:
     """By app: how many of its pods have to be healthy."""
     several_budgets: bool = False
     """Whether each pod has two budgets: it stays."""
-    hooked: str = ""
-    """The name of a pod about whose eviction a web hook is asked that does not answer."""
+    hooked: dict[str, OSError] = field(default_factory=dict)
+    """By the name of a pod: the answer while a web hook that is asked about its eviction does not answer."""
     ends_s: float = ENDS_S
     down: OSError | None = None
     """The error of every request."""
@@ -99,8 +99,8 @@ class Workloads:
             return
         if uid != (found.uid or found.name):
             raise ChangedError("status 409")
-        if found.name == self.hooked:
-            raise HeldError("Internal error occurred: failed calling webhook")
+        if found.name in self.hooked:
+            raise self.hooked[found.name]
         needs_none = found.phase != "Running" or found.ends_at is not None
         if not needs_none and self.several_budgets:
             raise HeldError("This pod has more than one PodDisruptionBudget, which the eviction subresource does not")

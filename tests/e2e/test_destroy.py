@@ -1,7 +1,6 @@
 """A `pulumi destroy` by mistake, with the real engine: of a cluster in production, nothing is deleted."""
 
 import copy
-import json
 import re
 import shlex
 from pathlib import Path
@@ -14,6 +13,7 @@ from testing.fakes.emulator import Emulator
 from testing.previews import Project, settled
 from testing.project import NAMES
 from testing.project import Project as Site
+from testing.pulumi_env import resources_of
 
 PAGE = DOCS / "how-to" / "restore-a-control-plane.md"
 AT_ONCE = ("--yes", "--skip-preview")
@@ -91,8 +91,7 @@ def test_the_fix_of_a_refused_destroy_unprotects_everything(production: Project,
     project = production.copy(tmp_path / "destroyed")
     project.pulumi("config", "set", "destroyable", "true")
     project.pulumi("up", *AT_ONCE)
-    exported = json.loads(project.pulumi("stack", "export"))["deployment"]["resources"]
-    assert [each["urn"] for each in exported if each.get("protect")] == []
+    assert [each["urn"] for each in resources_of(project.folder) if each.get("protect")] == []
 
     project.pulumi("destroy", *AT_ONCE, fails=True)
     assert not {each for each in LOST if any(urn.endswith(each) for urn in project.urns())}

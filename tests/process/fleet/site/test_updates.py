@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from base.errors import ConfigError
 from base.write_guard import PLAN_VARIABLE
@@ -146,6 +147,22 @@ def test_an_upgrade_that_no_wave_of_the_commit_names_is_refused(site: Site, pulu
     with pytest.raises(ConfigError, match=r"^example: fleet.yaml of commit [0-9a-f]{12} names no release for it"):
         site.update(phase="upgrade").preview()
     assert pulumi.calls() == []
+
+
+def test_an_upgrade_of_the_stacks_file_passes_no_gate(site: Site, pulumi: FakePulumi) -> None:
+    """It came with the phase `production`, which need be no gate where `upgrade` is one."""
+    site.change(gates=["upgrade"], waves=[{"upgrade": RELEASE}])
+    file = site.remote / "stacks" / f"Pulumi.{STACK}.yaml"
+    stack = yaml.safe_load(file.read_text())
+    stack["config"]["okd-baremetal:upgrade"] = RELEASE
+    file.write_text(yaml.safe_dump(stack))
+    site.committed()
+    for asked in (site.update(phase="production").preview, site.update(phase="production").up):
+        with pytest.raises(
+            ConfigError, match=rf"^stacks/Pulumi.{STACK}.yaml: upgrade: a site upgrades by fleet.yaml"
+        ):
+            asked()
+    assert "up" not in pulumi.calls()
 
 
 def test_a_folder_of_the_site_does_not_replace_the_program(site: Site) -> None:

@@ -14,6 +14,7 @@ from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.workloads import Pod, Workloads
 from testing.progress import into
+from wires.api.resources import HeldError
 from wires.bmc.client import Identity, Power
 
 HOST, VIP = "worker-0", "192.0.2.5"
@@ -149,10 +150,19 @@ def test_a_pod_with_several_budgets_is_named(rig: Rig) -> None:
     assert "shop/web-1 (This pod has more than one PodDisruptionBudget" in rig.refused()
 
 
-def test_a_web_hook_that_does_not_answer_holds_no_other_pod(rig: Rig) -> None:
-    rig.api.hooked = "api-1"
+@pytest.mark.parametrize(
+    ("error", "says"),
+    [
+        (HeldError("failed calling webhook"), "1 left: shop/api-1 (failed calling webhook)"),
+        (TimeoutError("no complete answer in time"), "TimeoutError: eviction of shop/api-1: no complete answer"),
+    ],
+    ids=["refused", "hangs"],
+)
+def test_a_web_hook_that_does_not_answer_holds_no_other_pod(rig: Rig, error: OSError, says: str) -> None:
+    """An API asks a hook for 10 s by default (admissionregistration/v1, timeoutSeconds), as long as it is asked."""
+    rig.api.hooked["api-1"] = error
     rig.api.pods.insert(0, Pod("api-1", HOST, "api"))
-    assert "1 left: shop/api-1 (Internal error occurred: failed calling webhook)" in rig.refused()
+    assert says in rig.refused()
     assert "evict web-1" in rig.api.calls
 
 

@@ -159,6 +159,24 @@ def test_some_compute_stays_in_production() -> None:
     assert said(*planned_faults(changed(without_compute, STATES[1]))) == []
 
 
+def test_compute_is_not_exchanged_all_at_once() -> None:
+    """A hardware refresh under new names: what leaves is drained and off before what comes is installed."""
+
+    def exchanged(it: Scene) -> None:
+        server_changes.add_server(it)
+        without_compute(it)
+
+    (line,) = said(*planned_faults(changed(exchanged)))
+    assert line.startswith(f"hosts: {OTHER_WORKER} and {WORKER}: no compute would be left, ")
+    assert line.endswith(
+        "Fix: leave one of them, until what is added has joined; to destroy the cluster, undo this first"
+    )
+    assert said(*planned_faults(changed(exchanged, STATES[1]))) == []
+    begun = changed(exchanged)
+    earlier = replace(begun, old=begun.old.changed(phase=Phase.BOOTSTRAP))
+    assert said(*planned_faults(earlier)) == [], "no compute was installed yet"
+
+
 def test_compute_that_leaves_is_not_cut_off_by_this_run_or_a_later_one() -> None:
     change = changed(lambda it: it.remove(WORKER))
     later = outputs(change, {})
