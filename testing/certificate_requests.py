@@ -20,6 +20,7 @@ BOOTSTRAPPER = "system:serviceaccount:openshift-machine-config-operator:node-boo
 ACCOUNTS = ("system:serviceaccounts", "system:serviceaccounts:openshift-machine-config-operator")
 REQUESTS = "/apis/certificates.k8s.io/v1/certificatesigningrequests"
 NODES = "/api/v1/nodes"
+LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 Attribute = tuple[x509.ObjectIdentifier, str]
 Key = ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -139,7 +140,7 @@ class FakeCluster:
         self.reads.append(path)
         if self.down:
             raise self.down
-        return model.model_validate({"items": {REQUESTS: self.requests, NODES: self.nodes}[path]})
+        return model.model_validate({"items": {REQUESTS: self.requests, NODES: self.nodes, LEASES: []}[path]})
 
     def patch(self, _address: str, path: str, change: dict[str, Any]) -> None:
         """Approve a request as the API does: only the one that was read."""

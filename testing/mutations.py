@@ -84,6 +84,8 @@ class _Code:
                 yield self._edit(node, "pass")
             case ast.Return(value=ast.expr() as value) if not (isinstance(value, ast.Constant) and not value.value):
                 yield self._edit(value, "None")
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")):
+                pass
             case ast.If(test=ast.Name() | ast.Attribute() | ast.Call() as test):
                 yield self._edit(test, f"not {self._text(test)}")
             case ast.With(items=items):

@@ -17,7 +17,7 @@ from random import Random
 
 from base.errors import OkdBaremetalError
 
-SURFACES = ("commands", "discovery", "frames", "ipmi", "masks", "netbox", "readers", "redfish")
+SURFACES = ("commands", "discovery", "frames", "ipmi", "masks", "netbox", "readers", "redfish", "registry")
 """Modules beside this one."""
 CANARY = "CNRY7Qx4vT"
 """A part of each secret: no output may have it."""

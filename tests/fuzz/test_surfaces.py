@@ -13,6 +13,7 @@ SEEDS = {
     "netbox": 40,
     "readers": 500,
     "redfish": 100,
+    "registry": 100,
 }
 """Cases: together under a minute of CPU."""
 

@@ -1,4 +1,4 @@
-"""Lives of a cluster of two workers, one of which leaves it: with kills, silent BMCs, budgets and people between."""
+"""Lives of a cluster whose second worker leaves or comes: with kills, silent BMCs, budgets and people between."""
 
 import random
 
@@ -10,19 +10,29 @@ from tests.simulation.site import MASTERS
 
 WORKERS, LAST = 2, MASTERS + 1
 SEEDS = range(6)
-HAPPENS = ("budget_holds", "budget_holds", "deaf", "press", "bmc_restart", "reboot", "replace")
+HAPPENS = ("deaf", "press", "bmc_restart", "reboot")
+HAPPENS_TO = {
+    "shrinking": ("budget_holds", "budget_holds", *HAPPENS, "replace"),
+    "growing": (*HAPPENS, "media_vanish", "config_down"),
+}
+"""No machine takes the place of another in the seconds between the comparison of a server and its installation."""
 REACHED = (Act("up", "bootstrap"), Act("up", "production"), Act("wait", seconds=60))
 
 
-def shrinking(seed: int) -> History:
-    """Draw what is done to the cluster while the second worker leaves it, and perhaps comes back."""
-    rng = random.Random(f"shrinking {seed}")  # noqa: S311
-    acts = [*REACHED, Act("set", option=("workers", 0, 1))]
+WORKERS_OF = {"shrinking": (WORKERS, 1), "growing": (1, WORKERS)}
+"""How many workers the cluster has first, and then."""
+
+
+def resized(how: str, seed: int) -> History:
+    """Draw what is done to the cluster while the second worker leaves it or comes, and perhaps that is taken back."""
+    rng = random.Random(f"{how} {seed}")  # noqa: S311
+    first, then = (Act("set", option=("workers", 0, workers)) for workers in WORKERS_OF[how])
+    acts = [first, *REACHED, then]
     for _ in range(rng.randint(1, 3)):
         strikes = (
             Struck(LAST, rng.choice(("lost", "refused", "busy", "down")), rng.randrange(6), rng.randint(1, 4)),
         )
-        happens = (Happening(rng.choice(HAPPENS), rng.uniform(0, 90), LAST, rng.uniform(20, 2500)),)
+        happens = (Happening(rng.choice(HAPPENS_TO[how]), rng.uniform(0, 90), LAST, rng.uniform(20, 2500)),)
         acts.append(
             Act(
                 "up",
@@ -35,15 +45,14 @@ def shrinking(seed: int) -> History:
             )
         )
     if rng.random() < 0.25:
-        acts.append(Act("set", option=("workers", 0, WORKERS)))
-    return History(
-        f"shrinking {seed}", traits=((),) * (LAST + 1), acts=tuple(acts), ends_destroyed=rng.random() < 0.3
-    )
+        acts.append(first)
+    return History(f"{how} {seed}", traits=((),) * (LAST + 1), acts=tuple(acts), ends_destroyed=rng.random() < 0.3)
 
 
+@pytest.mark.parametrize("how", WORKERS_OF)
 @pytest.mark.parametrize("seed", SEEDS)
-def test_a_worker_leaves_without_cutting_off_its_pods(seed: int) -> None:
-    life = Life(shrinking(seed), workers=WORKERS, story=True)
+def test_a_worker_leaves_or_comes_and_keeps_every_promise(seed: int, how: str) -> None:
+    life = Life(resized(how, seed), workers=WORKERS, story=True)
     assert life.live() == [], "\n".join(life.world.story)
 
 

@@ -6,8 +6,10 @@ library: docs/adr/0075.
 
 import hashlib
 import json
+import re
 import ssl
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,7 +17,7 @@ from urllib.parse import urlsplit
 
 from base.bounded_answer import joined, time_limit
 from base.clock import Clock
-from base.errors import PreflightError
+from base.errors import MISSHAPEN, PreflightError
 from base.http_client import os_error
 from cluster.values.image_reference import DEFAULT_REGISTRY
 from wires.registry.logins import Challenge
@@ -43,6 +45,8 @@ MOST_WAIT_S = 10.0
 DENIED = (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN)
 HOSTS = {DEFAULT_REGISTRY: "registry-1.docker.io"}
 """Registries whose name is not that of their host (containers/image, docker/docker_client.go)."""
+_TOKEN = re.compile("[!-~]+")
+"""What a header can have; RFC 6750, 2.1, allows less."""
 AGAIN = "see that it runs, and that this machine reaches it; then repeat the command"
 
 
@@ -170,11 +174,12 @@ class Repository:
             whose = "the login of the pull secret" if self.login else "a client without a login"
             what = f"its token server refuses {whose} ({_named(answer.status)})"
             raise PreflightError(what, where=self.name, fix="correct the login for it in the pull secret")
-        try:
+        with suppress(*MISSHAPEN):
             given = json.loads(answer.body)
-            return {"Authorization": f"Bearer {given.get('token') or given['access_token']}"}
-        except (ValueError, LookupError, AttributeError, TypeError, RecursionError):
-            raise PreflightError("its token server gives no token", where=self.registry, fix=AGAIN) from None
+            token = given.get("token") or given["access_token"]
+            if _TOKEN.fullmatch(token):
+                return {"Authorization": f"Bearer {token}"}
+        raise PreflightError("its token server gives no token", where=self.registry, fix=AGAIN)
 
     def _ask(self, method: str, url: str, headers: Mapping[str, str], most: int = MOST_MANIFEST) -> Answer:
         """Return the answer to one request, which is repeated while the registry is busy, and there is time."""
@@ -205,9 +210,8 @@ class Repository:
             raise _unreachable(self.registry, os_error(error)) from None
         except OSError as error:
             raise _unreachable(self.registry, error) from None
-        except ValueError:  # of `urlsplit`, and of http.client, which takes no line break in a header
-            what = "names a token server, or gives a token, that is none"
-            raise PreflightError(what, where=self.registry, fix=AGAIN) from None
+        except ValueError:  # of urllib.parse
+            raise PreflightError("leads to a URL that is none", where=self.registry, fix=AGAIN) from None
         if body is None:
             what = f"sends more than {most:,} bytes of {url.rpartition('/')[2]}"
             raise PreflightError(what, where=self.name, fix="copy the release there again")

@@ -2,12 +2,14 @@
 
 import json
 import tarfile
+import zlib
 from collections.abc import Collection, Iterator
+from gzip import GzipFile
 from io import BytesIO
 
 from pydantic import Field, ValidationError
 
-from base.errors import PreflightError
+from base.errors import MISSHAPEN, PreflightError
 from base.spec import Model
 from cluster.install_config.releases import Release
 from cluster.values.image_reference import ImageReference
@@ -26,7 +28,12 @@ The scopes of the ClusterImagePolicy `openshift` (openshift/cluster-update-keys,
 does not have. The bootstrap of the machine-config-operator puts it into the nodes' /etc/containers/policy.json.
 """
 MOST_LAYER = 64 << 20
-"""Bytes. `oc adm release new` writes the file into the last layer, of about 1 MB; those below have programs."""
+"""Bytes, packed and unpacked. `oc adm release new` writes the file into the last layer, of about 1 MB packed; those
+below have programs."""
+MOST_REFERENCES = 4 << 20
+"""Bytes; the file of a release of some 200 images has about 0.1 MB."""
+GZIP = b"\x1f\x8b"
+"""How a packed layer begins (RFC 1952, 2.3.1)."""
 COPY_AGAIN = "copy the release there again, with oc-mirror v2, which copies signatures, too"
 
 
@@ -146,12 +153,17 @@ def release_images(repository: Repository, version: str, architectures: Collecti
 
 
 def _file_in(layer: bytes) -> bytes | None:
-    """Return the file of a layer whose digest was compared; None: the layer does not have it."""
+    """Return the file of a layer whose digest was compared; None: it has none within the limits.
+
+    A digest says nothing of what is unpacked: a few bytes may become terabytes, by gzip or as a sparse file.
+    """
     try:
-        with tarfile.open(fileobj=BytesIO(layer)) as archive:
-            member = archive.extractfile(REFERENCES)
-            return member.read() if member else None
-    except (KeyError, tarfile.TarError, OSError, EOFError):
+        text = GzipFile(fileobj=BytesIO(layer)).read(MOST_LAYER) if layer.startswith(GZIP) else layer
+        with tarfile.open(fileobj=BytesIO(text), mode="r:") as archive:
+            member = archive.getmember(REFERENCES)
+            file = archive.extractfile(member) if member.isreg() and member.size <= MOST_REFERENCES else None
+            return file.read() if file else None
+    except (*MISSHAPEN, tarfile.TarError, OSError, EOFError, zlib.error):
         return None
 
 

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from base.errors import MISSHAPEN
 
 _SCHEME = re.compile(r"\s*(basic|bearer)\b", re.IGNORECASE)
+_BASE64 = re.compile("[A-Za-z0-9+/]+=*")
 _PARAMETER = re.compile(r'\b(realm|service)="([^"]*)"')
 
 
@@ -16,7 +17,7 @@ def login_for(pull_secret: str, repository: str) -> str:
     """Return the base64 of `user:password` for a repository; empty if the pull secret has none.
 
     The longest key counts that is the repository, a start of it, or its registry, as containers/image looks it up
-    (pkg/docker/config, GetCredentials).
+    (pkg/docker/config, GetCredentials); as there, base64 may have line ends (Go's encoding/base64 skips them).
 
     Args:
         pull_secret: As JSON; one that is not readable has no login.
@@ -25,9 +26,10 @@ def login_for(pull_secret: str, repository: str) -> str:
     try:
         auths: Mapping[str, Mapping[str, str]] = json.loads(pull_secret)["auths"]
         fitting = [key for key in auths if f"{repository}/".startswith(f"{key}/")]
-        return auths[max(fitting, key=len)].get("auth", "") if fitting else ""
+        login = re.sub("[\r\n]", "", auths[max(fitting, key=len)]["auth"])
     except MISSHAPEN:
         return ""
+    return login if _BASE64.fullmatch(login) else ""
 
 
 class Challenge(NamedTuple):

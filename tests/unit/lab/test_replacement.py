@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 
@@ -20,6 +20,7 @@ from lab.rehearsal.stack import OnLine, Outcome, Stack
 from lab.rehearsal.status import StatusProofs
 from lab.rehearsal.writer import Writer
 from testing import plans
+from testing.calls import said
 
 PLAN = plans.plan()
 HOLDER, *OTHERS = PLAN.control_plane
@@ -37,6 +38,8 @@ class Evidence:
     killed_in: list[str] = field(default_factory=list)
     lose: list[str] = field(default_factory=list)
     cut_off: list[str] = field(default_factory=list)
+    calls: Mock = field(default_factory=Mock)
+    """Has what the drill calls."""
 
 
 @pytest.fixture
@@ -73,7 +76,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report
             ("answering_macs", lambda _: macs),
         ):
             monkeypatch.setattr(replacement, name, value)
-        monkeypatch.setattr(kube_drill, "StatusProofs", lambda *_, **__: create_autospec(StatusProofs, instance=True))
+        status = create_autospec(StatusProofs, instance=True)
+        for name, mock in (("stack", stack), ("proofs", proofs), ("writer", writer), ("status", status)):
+            found.calls.attach_mock(mock, name)
+        monkeypatch.setattr(kube_drill, "StatusProofs", lambda *_, **__: status)
         monkeypatch.setattr("os.kill", lambda pid, number: found.killed_in.append(f"{pid} {number}"))
         Replacements(provisioner, stack, proofs, create_autospec(Operator), report).run(count, seed=7)
         return report
@@ -86,6 +92,23 @@ def test_a_drill_as_it_should_be_loses_the_holder_of_the_vip_and_no_write(run: C
     report = run(found)
     assert all(proof.holds for proof in report.proofs)
     assert (found.lose, found.killed_in) == ([HOLDER.name], [f"4242 {signal.SIGKILL.value}"])
+    assert said(found.calls) == [
+        "proofs.store",
+        "writer.start",
+        "stack.follow pulumi preview --diff",
+        "stack.try_run up --yes --skip-preview",
+        "stack.run cancel --yes",
+        "stack.run up --yes --skip-preview",
+        "proofs.bootstrap_left_etcd",
+        "proofs.nodes_are_ready … …",
+        "proofs.control_plane_serves",
+        "status.finds_nothing_wrong after a replacement",
+        f"stack.run config rm --path reinstall.{HOLDER.name}",
+        "stack.run up --yes --skip-preview",
+        "stack.run up --yes --skip-preview --expect-no-changes",
+        "writer.stop",
+        "writer.lost",
+    ]
 
 
 def test_further_drills_lose_servers_in_each_way_by_the_seed(run: Callable[..., Report]) -> None:

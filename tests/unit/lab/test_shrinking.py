@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 
@@ -17,6 +17,7 @@ from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.shrinking import DRAIN_S, Shrinking
 from lab.rehearsal.stack import Outcome, Stack
 from testing import plans
+from testing.calls import said
 from tests.unit.lab.test_okd import MemoryClient
 from wires.api.resources import NODE_LIST
 
@@ -35,15 +36,19 @@ class Evidence:
     cordoned: bool = False
     running: list[set[str]] = field(default_factory=lambda: [{LEAVES}, set()])
     pods_go: bool = True
+    calls: Mock = field(default_factory=Mock)
+    """Has what the drill calls."""
 
 
 class Api(MemoryClient):
     """An API whose kubelet runs each pod at once, and that can delete."""
 
     phase: str = ""
+    deleted: Mock
 
     def call(self, method: str, path: str, body: object = None, timeout_s: float = 10) -> dict[str, object]:
         if method == "DELETE":
+            self.deleted(path.rpartition("/apis/policy/")[2])
             return self.objects.pop(path)
         made = super().call(method, path, body, timeout_s)
         if (method, path) == ("POST", POD.rpartition("/")[0]):
@@ -57,7 +62,7 @@ def run(tmp_path: Path) -> Callable[[Evidence], Report]:
 
     def with_evidence(found: Evidence) -> Report:
         report, client = Report("rehearsal", folder=tmp_path / "report"), Api()
-        client.phase = found.phase
+        client.phase, client.deleted = found.phase, found.calls.deleted
         client.store(
             f"{NODE_LIST}/{LEAVES}", {"metadata": {"name": LEAVES}, "spec": {"unschedulable": found.cordoned}}
         )
@@ -76,6 +81,8 @@ def run(tmp_path: Path) -> Callable[[Evidence], Report]:
         provisioner.running.side_effect = found.running
         proofs = create_autospec(Proofs, instance=True, plan=PLAN)
         proofs.kube.return_value = Kube(client)
+        found.calls.attach_mock(stack, "stack")
+        found.calls.attach_mock(proofs, "proofs")
         Shrinking(provisioner, stack, proofs, create_autospec(Operator), report).run()
         return report
 
@@ -83,7 +90,23 @@ def run(tmp_path: Path) -> Callable[[Evidence], Report]:
 
 
 def test_a_drill_as_it_should_be_removes_the_last_server(run: Callable[[Evidence], Report], tmp_path: Path) -> None:
-    assert all(proof.holds for proof in run(Evidence()).proofs)
+    found = Evidence()
+    assert all(proof.holds for proof in run(found).proofs)
+    assert said(found.calls) == [
+        "proofs.kube …",
+        "stack.follow pulumi preview --diff",
+        "stack.configure",
+        "stack.try_run up --yes --skip-preview",
+        "proofs.kube …",
+        "stack.configure",
+        "deleted v1/namespaces/default/poddisruptionbudgets/held",
+        "stack.run up --yes --skip-preview",
+        "proofs.nodes_are_ready … …",
+        "proofs.ingress_serves",
+        "stack.run up --yes --skip-preview --expect-no-changes",
+    ]
+    others = tuple(server for server in PLAN.servers if server.name != LEAVES)
+    assert found.calls.proofs.nodes_are_ready.call_args.args[1] == others
     config = parse_yaml((tmp_path / "stacks" / STACK / "install-config.yaml").read_text())
     assert LEAVES not in yaml_of(config)
     assert config["compute"][0]["replicas"] == len(PLAN.compute) - 1

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 
@@ -17,6 +17,7 @@ from lab.rehearsal.sleeping import Sleeping
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.status import StatusProofs
 from testing import plans
+from testing.calls import said
 
 PLAN = plans.plan()
 
@@ -29,6 +30,8 @@ class Evidence:
     cordoned: list[str] = field(default_factory=list)
     digests: list[dict[str, str]] = field(default_factory=lambda: [{"okd-master-0": "iso"}, {"okd-master-0": "iso"}])
     changes: bool = False
+    calls: Mock = field(default_factory=Mock)
+    """Has what the drill calls."""
 
 
 @pytest.fixture
@@ -50,7 +53,10 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
         proofs = create_autospec(Proofs, instance=True, plan=PLAN)
         proofs.kube.return_value = create_autospec(Kube, instance=True)
         proofs.kube.return_value.cordoned.return_value = found.cordoned
-        monkeypatch.setattr(kube_drill, "StatusProofs", lambda *_, **__: create_autospec(StatusProofs, instance=True))
+        status = create_autospec(StatusProofs, instance=True)
+        for name, mock in (("stack", stack), ("proofs", proofs), ("status", status)):
+            found.calls.attach_mock(mock, name)
+        monkeypatch.setattr(kube_drill, "StatusProofs", lambda *_, **__: status)
         Sleeping(provisioner, stack, proofs, create_autospec(Operator), report).run()
         return report
 
@@ -58,7 +64,23 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
 
 
 def test_a_drill_as_it_should_be_holds(run: Callable[[Evidence], Report]) -> None:
-    assert all(proof.holds for proof in run(Evidence()).proofs)
+    found = Evidence()
+    assert all(proof.holds for proof in run(found).proofs)
+    assert said(found.calls) == [
+        "stack.iso_digests",
+        "stack.follow pulumi up",
+        "status.finds_nothing_wrong in its sleep",
+        "stack.run up --yes --skip-preview --expect-no-changes",
+        "stack.follow pulumi up",
+        "proofs.nodes_are_ready … …",
+        "proofs.control_plane_serves",
+        "proofs.ingress_serves",
+        "status.finds_nothing_wrong after its sleep",
+        "proofs.kube …",
+        "proofs.kube().cordoned",
+        "stack.iso_digests",
+        "stack.run up --yes --skip-preview --expect-no-changes",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -232,6 +232,16 @@ def test_the_network_of_an_installed_server_stays_and_that_is_said_first(old: st
     assert not any("Leaves" in line for line in sentences(installs(before, after, M0, M1), other))
 
 
+def test_a_server_that_is_installed_again_in_production_leaves_etcd_first() -> None:
+    old, new = (installation(plans.plan(phase="production", reinstall=lines)) for lines in ({}, {M0: f"SERIAL-{M0}"}))
+    first, second, *_ = sentences(installs(old, new, M0, M1, M2))
+    assert first == (
+        f"!Removes the etcd member of {M0}, and deletes its node, once {M0} is off and all other members of etcd "
+        "answer; ends when it is a member again."
+    )
+    assert second.startswith(f"!Wipes `/dev/vda` of {M0} (`reinstall` names `SERIAL-{M0}`)")
+
+
 def test_a_line_of_reinstall_for_a_host_without_a_record_installs_it_once() -> None:
     (line,) = sentences(installs(installation(PLAN), installation(plans.plan(reinstall={M0: "u0"})), M1, M2))
     assert line.startswith(f"!Wipes `/dev/vda` of {M0}, and installs it (control plane); a server that runs")
@@ -326,6 +336,12 @@ def test_probes_come_in_one_sentence_and_the_end_last() -> None:
     ]
 
 
+def test_what_is_deleted_is_not_checked() -> None:
+    specs: list[Spec] = [handoff(PLAN), VipHeldSpec.of(PLAN, PLAN.ingress.address), NetworkPreflightSpec.of(PLAN)]
+    gone = [step("delete", f"okd-{number}", spec, None) for number, spec in enumerate(specs)]
+    assert sentences(*gone) == ["No machine is changed."]
+
+
 POWER = ClusterPowerSpec.of(plans.plan(phase="production"), plans.STACK)
 ASLEEP = POWER.changed(power="off", snapshots="/srv/etcd")
 
@@ -347,6 +363,15 @@ def test_a_cluster_that_goes_to_sleep_or_wakes_names_each_server_in_order() -> N
     assert sentences(step("update", "okd-power", ASLEEP, moved)) == ["No machine is changed."]
 
 
+def test_a_compact_cluster_that_sleeps_has_only_its_control_plane() -> None:
+    on = ClusterPowerSpec.of(clusters.plan("compact", phase="production"), plans.STACK)
+    masters = "okd-master-0, okd-master-1 and okd-master-2"
+    (sleeps,) = sentences(step("update", "okd-power", on, on.changed(power="off")))
+    assert sleeps == f"!Puts the cluster to sleep: cordons all nodes, and shuts down {masters}."
+    (wakes,) = sentences(step("update", "okd-power", on.changed(power="off"), on))
+    assert wakes.startswith(f"Wakes the cluster: switches on {masters}; ")
+
+
 def test_objects_of_servers_are_made_and_those_of_one_that_leaves_go() -> None:
     spec = ServerObjectsSpec.of(PLAN, plans.STACK)
     without = "or repairs them; none has a `bmc`, so that metal3 touches no server."
@@ -357,6 +382,9 @@ def test_objects_of_servers_are_made_and_those_of_one_that_leaves_go() -> None:
         made.format("4 servers"),
         "!Deletes BareMetalHost and Machine of okd-worker-1: OKD drains and deletes the node if it is still there.",
     ]
+    none = spec.changed(objects={name: own for name, own in spec.objects.items() if "worker" not in name})
+    *_, both = sentences(step("update", "okd-objects", spec, none))
+    assert both.startswith("!Deletes BareMetalHost and Machine of okd-worker-0 and okd-worker-1: ")
     assert sentences(step("delete", "okd-objects", spec, None)) == [
         "Leaves the BareMetalHosts and Machines to the cluster."
     ]

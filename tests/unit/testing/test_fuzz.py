@@ -24,7 +24,6 @@ NOT_FUZZED = {
     "bmc": "protocols, which redfish and ipmi implement",
     "etcd": "answers of the cluster that this program installs, as protobuf",
     "libvirt": "answers of the provisioner's own libvirt",
-    "registry": "not yet: its answers are JSON of registries of the site",
 }
 """The wires that no surface has, and why."""
 

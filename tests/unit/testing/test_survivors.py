@@ -33,6 +33,7 @@ from testing.survivors import folder_of_tests, report, rows_of
         pytest.param("x = f'{a < b}'", [], id="an-f-string"),
         pytest.param('"""A text with 1."""', [], id="a-docstring"),
         pytest.param("x = True", [], id="no-number"),
+        pytest.param("if TYPE_CHECKING: import a", [], id="types"),
     ],
 )  # fmt: skip
 def test_each_kind_of_fault_is_one_change(line: str, faults: list[str]) -> None:

@@ -8,6 +8,7 @@ import pytest
 from base.errors import SnapshotError, UpgradeError
 from providers.cluster_upgrade.engine import STUCK_S, ClusterUpgradeEngine
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
+from providers.cluster_upgrade.obstacles import seen_of
 from testing.fakes.clock import FakeClock
 from testing.fakes.okd_release import API_NAME, LOAD_S, PART_S, PARTS, WORKERS_S, FakeOkd, image_of
 from testing.progress import into
@@ -59,6 +60,8 @@ class Rig:
         """Return why a run ends."""
         with pytest.raises(UpgradeError) as caught:
             self.engine.reach()
+        assert caught.value.fault.where == "OKD"
+        assert "run `pulumi up` again: it begins nothing twice" in caught.value.fault.fix
         return str(caught.value)
 
 
@@ -151,6 +154,24 @@ def test_all_that_stands_in_the_way_is_told_and_nothing_is_begun(rig: Rig) -> No
         "node okd-worker-0 is not Ready: Ready's message",
     ]
     assert (rig.saved, rig.okd.writes) == ([], [])
+
+
+def test_versions_that_cannot_be_compared_begin_nothing() -> None:
+    rig = Rig(version="newest")
+    assert "    version of OKD is '4.21.2', which cannot be compared with newest" in rig.refused()
+    assert rig.okd.writes == []
+
+
+def test_what_is_no_cluster_of_okd_is_not_upgraded(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(rig.okd, "get", lambda *_: None)
+    assert [(str(each), each.is_good) for each in seen_of(rig.okd, "192.0.2.5", VERSION, IMAGE)] == [
+        ("version of OKD is missing: it is no cluster of OKD", False),
+        ("operator all is not listed", False),
+        ("node all is not listed", False),
+        ("machine config pool all is not listed", False),
+    ]
+    with pytest.raises(UpgradeError, match=r"OKD: the cluster has no ClusterVersion.* Fix: remove `upgrade`"):
+        rig.engine.reach()
 
 
 @pytest.mark.parametrize(("version", "is_barred"), [("4.21.3", False), ("4.22.0", True)])

@@ -6,8 +6,11 @@ from typing import Any
 import pytest
 
 from base.errors import PayloadError, SnapshotError
+from cluster.options import Release
 from payload.kubeconfig import Kubeconfig
+from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.cluster_upgrade.provider import ClusterUpgradeProvider
+from testing import plans
 from testing.fakes.clock import FakeClock
 from testing.fakes.okd_release import LOAD_S, FakeOkd, image_of
 from testing.kubeconfigs import write_kubeconfig
@@ -23,6 +26,20 @@ PROPS: dict[str, Any] = {
     "deadline_s": 14400.0,
     "urn": "urn::upgrade",
 }
+
+
+def test_it_asks_and_is_asked_for_what_the_stack_has() -> None:
+    plan = plans.plan(phase="production", snapshots="/srv/etcd", deadlines={"upgrade_s": 7200})
+    release = Release(version="4.21.3", image=image_of("4.21.3"))
+    assert ClusterUpgradeSpec.of(plan, "prod", release) == ClusterUpgradeSpec(
+        stack="prod",
+        api_name=f"api.{plan.domain}",
+        api_vip=str(plan.api.address),
+        version="4.21.3",
+        image=image_of("4.21.3"),
+        snapshots="/srv/etcd",
+        deadline_s=7200,
+    )
 
 
 @pytest.fixture
@@ -87,11 +104,14 @@ def test_a_snapshot_that_is_wanted_is_taken_first(okd: FakeOkd, tmp_path: Path) 
 
 def test_a_refresh_tells_a_release_that_others_have_chosen(okd: FakeOkd, capsys: pytest.CaptureFixture[str]) -> None:
     assert running(ClusterUpgradeProvider().read("x", PROPS).outs) == "4.21.2"
+    assert capsys.readouterr().err == "upgrade: OKD is at 4.21.2, and the stack names 4.21.3\n"
     okd.tell(version="4.21.9", image=image_of("4.21.9"))
     okd.clock.sleep(LOAD_S)
     assert running(ClusterUpgradeProvider().read("x", PROPS).outs) == "4.21.9"
+    assert capsys.readouterr().err == "upgrade: OKD is at 4.21.9, and the stack names 4.21.3\n"
     okd.down = frozenset(range(100))
     assert running(ClusterUpgradeProvider().read("x", {**PROPS, "running": "4.21.9"}).outs) == "4.21.9"
+    assert "upgrade: the version was not read: OKD: OKD cannot be asked through 192.0.2.5" in capsys.readouterr().err
 
 
 def test_delete_asks_nobody(okd: FakeOkd) -> None:

@@ -298,7 +298,8 @@ def test_an_up_after_an_interrupted_one_records_its_approvals() -> None:
     first.missing()
     first.cluster.requests[0]["status"]["conditions"][0]["lastUpdateTime"] = "2026-11-21T23:00:00Z"
     second = Rig(first.cluster)
-    second.missing()
+    for _ in range(2):
+        second.missing()
     signer = "kubernetes.io/kube-apiserver-client-kubelet"
     assert second.records == {"w0": [{"request": "csr-client", "signer": signer, "at": "2026-11-21T23:00:00Z"}]}
     assert len(first.cluster.changes) == 1
@@ -326,3 +327,17 @@ def test_approving_the_requests_of_a_host_asks_no_kubelet() -> None:
     made = rig(CLIENT_W0, kubelets={W0: "down"})
     made.joining.approve_requests("w0")
     assert made.cluster.approved == ["csr-client"]
+
+
+@pytest.mark.parametrize("names", [("older", "newer"), ("newer", "older")])
+def test_of_two_requests_of_a_server_that_wakes_the_newer_one_is_approved(names: tuple[str, ...]) -> None:
+    """Its kubelet was started again, and has lost the key of the older one."""
+    uuid, created = "c0ffee00-0000-4000-8000-000000000001", {"older": f"{AT[:17]}01Z", "newer": f"{AT[:17]}09Z"}
+    made = rig(*(of_w0(name=name) for name in names), nodes=(node("w0", uuid=uuid),))
+    for request_ in made.cluster.requests:
+        name = request_["metadata"]["name"]
+        request_["metadata"] = {**request_["metadata"], "creationTimestamp": created[name]}
+    made.joining.woken = {"w0": machine(uuid)}
+    for _ in range(2):
+        made.missing()
+    assert made.cluster.approved == ["newer"]

@@ -13,6 +13,9 @@ SECRET = json.dumps(
             "quay.io/okd": {"auth": "b2tk"},
             "m.test:5000": {"auth": "bWlycm9y"},
             "keys.test": {"credsStore": "pass"},
+            "lines.test": {"auth": "bGlu\r\nZXM=\n"},
+            "wrong.test": {"auth": "wr\u00f6ng"},
+            "number.test": {"auth": 5},
         }
     }
 )
@@ -27,6 +30,9 @@ SECRET = json.dumps(
         ("m.test:5000/okd/release", "bWlycm9y"),
         ("m.test/okd/release", ""),
         ("keys.test/okd", ""),
+        ("lines.test/okd", "bGluZXM="),
+        ("wrong.test/okd", ""),
+        ("number.test/okd", ""),
     ],
 )
 def test_the_longest_key_of_whole_parts_counts(repository: str, login: str) -> None:
