@@ -60,9 +60,7 @@ def routed(machine: Machine) -> list[Address]:
     return [ip_address(line.split()[1]) for line in shown.splitlines()]
 
 
-def test_spares_that_join_leave_the_vip_where_it_is(
-    tmp_path: Path, certificate: str, measured: Measured
-) -> None:
+def test_spares_that_join_leave_the_vip_where_it_is(tmp_path: Path, certificate: str, measured: Measured) -> None:
     def scenario() -> None:
         with cluster_of("spares", tmp_path, certificate) as cluster:
             *first, three, four = cluster.nodes
