@@ -12,6 +12,7 @@ from cli.status.answers import Level, Question, ask_all
 from cli.status.certificates import certificates
 from cli.status.cluster import Cluster, apis, consents, etcds, nodes, requests, sleeps, vips
 from cli.status.printed import json_of, lines_of, openmetrics_of
+from cli.status.release import releases
 from cli.status.servers import bmcs
 from cluster.plan import ClusterPlan, check_inputs
 from cluster.plan.addresses import CONFIG
@@ -23,6 +24,7 @@ READERS: tuple[Callable[[Cluster], Iterator[Question]], ...] = (
     apis,
     nodes,
     etcds,
+    releases,
     requests,
     bmcs,
     certificates,

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 
 from base.errors import Fault, word
+from providers.asleep import WAKE
 from providers.cluster_power.model import ClusterPowerOuts, ClusterPowerSpec
 
-WAKE = "wake the cluster first: `pulumi config set power on && pulumi up`; or take the change back"
 UNKNOWN = "run `pulumi up` with `power` on first, which records the cluster as it runs"
 
 

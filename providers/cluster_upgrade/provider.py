@@ -6,6 +6,7 @@ from base.clock import SYSTEM_CLOCK
 from base.errors import Fault, PayloadError, UpgradeError
 from cluster.values.semver import Version
 from payload.kubeconfig import needed, read_kubeconfig
+from providers.asleep import first_faults
 from providers.cluster_upgrade.engine import ClusterUpgradeEngine
 from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
 from providers.cluster_upgrade.release import digest_of
@@ -20,6 +21,7 @@ class ClusterUpgradeProvider(Provider[ClusterUpgradeSpec, ClusterUpgradeOuts]):
 
     def _faults(self, old: ClusterUpgradeSpec | None, new: ClusterUpgradeSpec) -> Iterator[Fault]:
         yield from input_faults(old, new)
+        yield from first_faults("upgrade", old, new)
 
     def _create(self, spec: ClusterUpgradeSpec) -> tuple[str, ClusterUpgradeOuts]:
         return spec.api_name, _engine(spec).reach()

@@ -2,8 +2,11 @@
 
 from collections.abc import Iterable, Iterator
 
+from pulumi.dynamic import ConfigureRequest
+
 from assets.contract import ETCD_PORT, KUBELET_PORT
 from base.errors import ConfigError, Fault, OkdBaremetalError
+from providers.asleep import STACK
 from providers.host_provisioning import records
 from providers.host_provisioning.composition import locked_bmc, mark_of
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
@@ -18,6 +21,11 @@ from wires.shown_certificate import expiry_warning
 
 class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOuts]):
     """Create and update install the hosts without a record; a host with one is touched only by `reinstall`."""
+
+    def configure(self, req: ConfigureRequest) -> None:
+        """Take note whether the cluster sleeps: no input of this resource may change with that."""
+        super().configure(req)
+        STACK.sleeps = req.config.get("power") == "off"
 
     def _plan(self, old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> None:
         """Name in the preview the hosts whose disks the change wipes, and those that it does not touch."""
@@ -45,9 +53,9 @@ class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOu
         _forget(spec, spec.hosts.keys())
 
     def _read(self, spec: HostProvisioningSpec, outs: HostProvisioningOuts) -> HostProvisioningOuts | None:
-        """Warn of installed hosts that are off; `BmcHost` does not know that they should run."""
+        """Warn of installed hosts that are off, unless the cluster sleeps: `BmcHost` does not know what is to run."""
         installed = [name for name in spec.hosts if name in outs.installed]
-        powers = by_host(installed, lambda name: _power(spec, name))
+        powers = by_host([] if STACK.sleeps else installed, lambda name: _power(spec, name))
         if off := [name for name, power in powers.items() if power is Power.OFF]:
             plugin.warnings(spec.urn)(f"installed, but off: {', '.join(off)}")
         for line in filter(None, by_host(installed, lambda name: _expiry(spec, name)).values()):

@@ -4,7 +4,8 @@ Behind a balancer of the site, it checks whether the balancer's addresses answer
 from the network, it checks who answers DHCP there.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from ipaddress import ip_address
 
 from assets.contract import API_PORT, CONFIG_PORT
@@ -69,6 +70,26 @@ def _vip(spec: NetworkPreflightSpec, claim: VipClaim, vip: str, probe: NetworkPr
             f"answered by {machines}, wanted only {', '.join(claim.holders)}",
             _fix_of_stranger(spec),
         )
+
+
+def held_by_leaving(
+    spec: NetworkPreflightSpec, leaving: Mapping[str, Collection[str]], probe: NetworkProbe
+) -> Iterator[Fault]:
+    """Yield a fault for each Ingress VIP that compute holds which has left the install-config: its drain has failed.
+
+    Args:
+        spec: The network of the compute that stays.
+        leaving: The addresses of the compute that has left, by name.
+        probe: Probes of the network.
+    """
+    for vip in spec.ingress.vips if leaving and spec.balancer is not Balancer.SITE else ():
+        with suppress(SegmentError):  # which the preflight says itself
+            macs = probe.macs_of(vip)
+            for name, addresses in leaving.items():
+                if macs & frozenset[str]().union(*map(probe.macs_of, addresses)):
+                    what = f"held by {name}, which has left the install-config"
+                    fix = "if its drain has failed, run `pulumi up` again, which goes on with it; else switch it off"
+                    yield Fault(f"{spec.ingress.what} {vip}", what, fix)
 
 
 def _fix_of_stranger(spec: NetworkPreflightSpec) -> str:

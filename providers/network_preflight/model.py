@@ -1,6 +1,6 @@
 """Inputs and outputs of `NetworkPreflight`, and the protocol of its probes."""
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 
 from base.spec import Model, Outs, Spec
@@ -111,9 +111,14 @@ class NetworkPreflightSpec(Spec):
             severity=plan.options.network_preflight,
         )
 
-    def before_leaving(self, old: "NetworkPreflightSpec") -> Self:
-        """Return the same with the compute of an earlier spec, which may hold the Ingress VIP until it is drained."""
-        return self.changed(ingress=self.ingress.changed(holders={**old.ingress.holders, **self.ingress.holders}))
+    def left_since(self, old: Self, outs: "NetworkPreflightOuts") -> dict[str, tuple[str, ...]]:
+        """Return the addresses of the compute that has left the install-config by now, or in an earlier update."""
+        known = {**outs.leaving, **old.ingress.holders}
+        return {name: addresses for name, addresses in known.items() if name not in self.ingress.holders}
+
+    def before_leaving(self, leaving: Mapping[str, tuple[str, ...]]) -> Self:
+        """Return the same with compute that has left, which may hold the Ingress VIP until it is drained."""
+        return self.changed(ingress=self.ingress.changed(holders={**leaving, **self.ingress.holders}))
 
     def claims_since(self, old: "NetworkPreflightSpec") -> Iterator[tuple[VipClaim, VipClaim]]:
         """Yield each VIP of an earlier spec that this one has, too: before and now."""
@@ -130,6 +135,8 @@ class NetworkPreflightOuts(Outs):
     """Findings that did not stop `up`, one line each."""
     unseen: list[str] = []
     """Things that the preflight could not probe, and why."""
+    leaving: dict[str, tuple[str, ...]] = {}
+    """Addresses of the compute that has left the install-config, by name: until it is drained, it runs on."""
 
 
 class NetworkProbe(Protocol):

@@ -6,7 +6,7 @@ from base.errors import Fault
 from cluster.installed import NODES, VRRP, fixed
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
-from providers.network_preflight.engine import check_network
+from providers.network_preflight.engine import check_network, held_by_leaving
 from providers.network_preflight.model import NetworkPreflightOuts, NetworkPreflightSpec, VipClaim
 from providers.network_preflight.probe import LocalNetworkProbe
 from providers.preflight import PreflightResult
@@ -30,12 +30,15 @@ class NetworkPreflightProvider(Provider[NetworkPreflightSpec, NetworkPreflightOu
     def _update(
         self, old: NetworkPreflightSpec, outs: NetworkPreflightOuts, new: NetworkPreflightSpec
     ) -> NetworkPreflightOuts:
-        return _checked(new.before_leaving(old) if new.phase is Phase.PRODUCTION else new)
+        leaving = new.left_since(old, outs) if new.phase is Phase.PRODUCTION else {}
+        return _checked(new.before_leaving(leaving)).changed(leaving=leaving)
 
     def _read(self, spec: NetworkPreflightSpec, outs: NetworkPreflightOuts) -> NetworkPreflightOuts:
         warn = warnings(spec.urn)
-        for line in _result(spec).lines():
+        for line in _result(spec.before_leaving(outs.leaving)).lines():
             warn(line)
+        for fault in held_by_leaving(spec, outs.leaving, LocalNetworkProbe(row(spec.urn))):
+            warn(str(fault))
         return outs
 
 

@@ -1,7 +1,11 @@
 """Pulumi's calls for `OkdInstalled`."""
 
+from collections.abc import Iterator
+
 from base.clock import SYSTEM_CLOCK
+from base.errors import Fault
 from payload.kubeconfig import add_authority, kubeconfig_path, needed, read_kubeconfig
+from providers.asleep import first_faults
 from providers.okd_installed.engine import OkdInstalledEngine
 from providers.okd_installed.model import OkdInstalledOuts, OkdInstalledSpec
 from providers.pulumi.dynamic import Provider
@@ -11,6 +15,9 @@ from wires.api.kubernetes import KubeApi
 
 class OkdInstalledProvider(Provider[OkdInstalledSpec, OkdInstalledOuts]):
     """Create and update wait for OKD, read and delete do nothing."""
+
+    def _faults(self, old: OkdInstalledSpec | None, new: OkdInstalledSpec) -> Iterator[Fault]:
+        yield from first_faults("wait", old, new)
 
     def _create(self, spec: OkdInstalledSpec) -> tuple[str, OkdInstalledOuts]:
         return spec.api_name, _installed(spec)

@@ -51,10 +51,17 @@ def ignite(machine: Machine, config: str, units: str) -> None:
         for file in part.get("storage", {}).get("files", ()):
             _write(machine.folder, file)
     _write_text(machine.folder / "bin/systemctl", SYSTEMCTL)
+    start_units(machine, config, units)
+
+
+def start_units(machine: Machine, config: str, units: str) -> None:
+    """Start the units of a config whose names begin with `units`, also those that `systemctl stop` has ended."""
+    parts = [json.loads(text) for text in configs(config)]
     listed = [unit for part in parts for unit in part.get("systemd", {}).get("units", ())]
     texts = {unit["name"]: unit["contents"] for unit in listed if unit["name"].startswith(units)}
     notifying = {name for name, text in texts.items() if _values(text).get("Type") == "notify"}
     for name, text in texts.items():
+        (machine.folder / f"run/{name}.stopped").unlink(missing_ok=True)
         _start(machine, name, text, notifying)
 
 

@@ -49,6 +49,9 @@ def test_hosts_are_installed_refreshed_and_destroyed(project: Project, bmc: Emul
     refreshed = project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
     assert re.search("okd-master-1 .*power Off; virtual CD empty", refreshed)
     assert "installed, but off: okd-master-1\n" in refreshed
+    project.pulumi("config", "set", "power", "off")
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert "installed, but off" not in project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
     assert bmc.writes_to(NAMES["okd-master-1"], first) == INSTALLED
 
     shown += project.pulumi("destroy", "--yes", "--skip-preview")

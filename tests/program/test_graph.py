@@ -382,6 +382,18 @@ def test_what_needs_a_running_cluster_keeps_its_inputs_in_its_sleep(production: 
     assert asleep.one("ClusterPower").inputs["power"] == "off"
 
 
+def test_what_cannot_begin_in_a_sleep_is_refused_and_what_had_is_kept(bootstrap: Graph) -> None:
+    wanted: dict[str, Any] = {"wait": "install", "upgrade": {"version": "4.21.3", "image": f"a/b@sha256:{'5e' * 32}"}}
+    awake, had_begun = (run(bootstrap, phase="production", **options) for options in ({}, wanted))
+    options = {"phase": "production", "power": "off", **wanted}
+    refused = run(awake, **options).refused
+    assert [line.partition(" with `power` off")[0] for line in refused] == [
+        "okd-okd: wait: set for the first time",
+        "okd-upgrade: upgrade: set for the first time",
+    ]
+    assert run(had_begun, **options).refused == []
+
+
 def test_an_upgrade_comes_after_all_else_and_in_production_alone(bootstrap: Graph) -> None:
     release = {"version": "4.21.3", "image": f"quay.io/okd/scos-release@sha256:{'5e' * 32}"}
     graph = run(bootstrap, phase="production", wait="install", upgrade=release)

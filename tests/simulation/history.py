@@ -90,12 +90,14 @@ class Sleep:
         kill_on: The same of the run that wakes it.
         turns_back: Whether the operator, after the kill, has the cluster run on, by a refresh.
         expires: Whether it sleeps so long that the certificates of all kubelets expire.
+        stays: Whether it never wakes, if the history ends with its destruction.
     """
 
     kill_off: int | None
     kill_on: int | None
     turns_back: bool
     expires: bool
+    stays: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,8 @@ def _sleep(rng: random.Random) -> Sleep | None:
     if rng.random() < 0.6:
         return None
     off, on = (rng.choice((None, rng.randint(1, 14))) for _ in range(2))
-    return Sleep(off, on, turns_back=rng.random() < 0.3, expires=rng.random() < 0.6)
+    turns_back, expires, stays = (rng.random() < chance for chance in (0.3, 0.6, 0.3))
+    return Sleep(off, on, turns_back, expires, stays)
 
 
 def _traits(rng: random.Random) -> tuple[tuple[str, Any], ...]:

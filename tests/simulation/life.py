@@ -400,6 +400,9 @@ class Life:
             if not self._repeated(report):
                 return
             self._judge_asleep(sleep)
+            if sleep.stays and self.history.ends_destroyed:
+                return
+            self.wanted = replace(self.wanted, power="on")
             report = self._run(Act("up", self.goal, kill_at_write=sleep.kill_on))
         if not self._repeated(report):
             return
@@ -420,7 +423,6 @@ class Life:
         self._judge_idle()
         world.clock.pass_time(300)
         world.cluster.expired += sleep.expires
-        self.wanted = replace(self.wanted, power="on")
 
     def _repeated(self, report: Report | None) -> bool:
         """Run `up` until it succeeds, as often as a person would."""

@@ -3,7 +3,7 @@
 import pytest
 
 from testing.checkout import ROOT
-from tests.simulation.history import Act, Happening, History, drawn
+from tests.simulation.history import Act, Happening, History, Sleep, drawn
 from tests.simulation.life import Life
 from tests.simulation.planted import FAULTS, FOUND_BY
 from tests.simulation.shrink import shrunk, story
@@ -33,6 +33,14 @@ def test_a_kind_world_reaches_production_in_two_runs_and_is_left_as_found() -> N
     life = Life(History("kind", acts=(Act("up", "bootstrap"), Act("up", "production")), ends_destroyed=True))
     assert life.live() == []
     assert life.world.libvirt.generation is None
+
+
+def test_a_cluster_is_destroyed_in_its_sleep_by_its_bmcs_alone() -> None:
+    acts, sleep = (Act("up", "bootstrap"), Act("up", "production")), Sleep(None, None, False, True, stays=True)
+    life = Life(History("asleep", acts=acts, ends_destroyed=True, sleep=sleep))
+    assert life.live() == []
+    assert life.wanted.power == "off"
+    assert not life.stack.kept
 
 
 @pytest.mark.parametrize(

@@ -41,14 +41,14 @@ pytestmark = [needs_root, pytest.mark.kubernetes]
 WITHOUT_NODE = ("okd-worker-0", "okd-worker-1")
 
 
-def boot(machine: Machine, config: str, vip: str) -> None:
-    """Start all that its config has, with the programs, names and route that a guest has."""
+def boot(machine: Machine, config: str, vip: str, units: str = "lab-") -> None:
+    """Start what its config has of these units, with the programs, names and route that a guest has."""
     for name in ("etcd", "kubernetes"):
         (machine.folder / "bin" / name).symlink_to(ensure_binary(name))
     (machine.folder / "etc/hosts").write_text(f"127.0.0.1 localhost\n{vip} api-int.{DOMAIN}\n")
     (machine.folder / "etc/nsswitch.conf").write_text("hosts: files\n")
     machine.run("ip", "route", "add", "default", "via", "192.168.111.1")
-    ignite(machine, config, "lab-")
+    ignite(machine, config, units)
 
 
 def bootstrapped(cluster: Cluster, payload: Payload, handoff: LiveHandoff) -> float:

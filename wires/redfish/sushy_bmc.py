@@ -270,10 +270,14 @@ class SushyBmc:
             system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
 
     def request_shutdown(self) -> None:
-        """Request that the operating system shut down."""
+        """Request that the operating system shut down. A button is pressed only on what is on: it starts the rest."""
+        with self._converted_errors(writes.SHUT_DOWN):
+            how = self._first(SHUTDOWN, self._known().get_allowed_reset_system_values(), "reset")
+            if how is sushy.ResetType.PUSH_POWER_BUTTON and (seen := self.power()) is not Power.ON:
+                what = f"its power button was not pressed, since its power reads {seen.value}"
+                raise BmcTransientError(what, where=self.url, undone=True)
         with self._converted_errors(writes.SHUT_DOWN), self._writing(writes.SHUT_DOWN):
-            system = self._known()
-            system.reset_system(self._first(SHUTDOWN, system.get_allowed_reset_system_values(), "reset"))
+            self._known().reset_system(how)
 
     def check_task(self) -> str:
         """See `BmcClient`. Sends nothing if the last write has started no task."""

@@ -71,7 +71,7 @@ def test_a_stack_whose_cluster_is_gone_has_a_row_for_each_thing(site: Site) -> N
     assert CANARY not in done.stdout
     assert "Traceback" not in done.stdout
     rows = site.rows()
-    assert {kind for kind, _ in rows} == {"vip", "api", "node", "etcd", "request", "bmc", "certificate"}
+    assert {kind for kind, _ in rows} == {"vip", "api", "node", "etcd", "release", "request", "bmc", "certificate"}
     assert "no interface of this machine is on its network" in rows["vip", "API 192.168.111.5"][1]
     assert "master.ign: cannot be read" in rows["api", "VIP 192.168.111.5"][1]
     assert rows["certificate", "kubelet of okd-master-0"][0] == WARNING
@@ -92,6 +92,19 @@ def test_phase_bootstrap_wants_only_those_servers_on_that_it_installs(site: Site
     assert rows["bmc", "okd-worker-0"][1].startswith("power Off; health OK")
     assert "cannot be read" in rows["payload", "bootstrap.ign"][1]
     assert ("node", "okd-worker-0") not in rows
+
+
+def test_of_a_cluster_that_sleeps_only_the_bmcs_are_asked(site: Site) -> None:
+    site.options(power="off")
+    site.fleet.change(3, power="On")
+    done, rows = site.status(), site.rows()
+    assert (done.returncode, done.stderr) == (0, "")
+    asleep = "asleep, since the option `power` is off: nothing but the BMCs is asked"
+    assert rows.pop(("power", "cluster")) == (GOOD, asleep)
+    assert {kind for kind, _ in rows} == {"bmc"}
+    says = {name: (level, text.partition(";")[0]) for (_, name), (level, text) in rows.items()}
+    off, on = (GOOD, "power Off"), (WARNING, "power On, wanted Off")
+    assert says == {name: on if name == plans.HOSTS[3] else off for name in plans.HOSTS}
 
 
 def test_a_bmc_of_another_machine_or_that_refuses_the_login_is_wrong(site: Site) -> None:

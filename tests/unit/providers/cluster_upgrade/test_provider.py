@@ -122,3 +122,12 @@ def test_delete_asks_nobody(okd: FakeOkd) -> None:
 def test_it_cannot_ask_without_the_kubeconfig(payload: Path) -> None:
     with pytest.raises(PayloadError, match="auth/kubeconfig: missing, but `upgrade` asks OKD with it"):
         ClusterUpgradeProvider().create(PROPS)
+
+
+def test_no_upgrade_begins_while_the_cluster_sleeps() -> None:
+    (failure,) = ClusterUpgradeProvider().check({}, {**PROPS, "asleep": True}).failures
+    assert failure.reason.startswith(
+        "upgrade: set for the first time with `power` off, so nothing can answer it. Fix"
+    )
+    assert ClusterUpgradeProvider().check(PROPS, {**PROPS, "asleep": True}).failures == []
+    assert ClusterUpgradeProvider().check({}, PROPS).failures == []

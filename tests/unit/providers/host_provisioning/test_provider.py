@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
+from pulumi.dynamic import Config, ConfigureRequest
 from pydantic import SecretStr
 
 from base import lock
@@ -18,6 +19,7 @@ from boot_media.web_server import WebServer
 from cluster.values.architecture import Architecture
 from cluster.values.role import Role
 from providers import registered
+from providers.asleep import STACK
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import provision
 from providers.host_provisioning.composition import FENCED, RAN, mark_of
@@ -120,15 +122,23 @@ class TestInUse:
 
 
 @pytest.mark.parametrize(
-    ("power", "lines"),
+    ("power", "option", "lines"),
     [
-        pytest.param("Off", ["compute: installed, but off: w0, w1"], id="off"),
-        pytest.param("On", [], id="on"),
+        pytest.param("Off", "on", ["compute: installed, but off: w0, w1"], id="off"),
+        pytest.param("On", "on", [], id="on"),
+        pytest.param("Off", "off", [], id="asleep"),
     ],
 )
 def test_a_refresh_warns_of_installed_hosts_that_are_off(
-    capsys: pytest.CaptureFixture[str], power: str, lines: list[str]
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    power: str,
+    option: str,
+    lines: list[str],
 ) -> None:
+    """The engine gives each provider process the options of the last `up`, as tests/e2e/test_hosts.py has it."""
+    monkeypatch.setattr(STACK, "sleeps", False)
+    HostProvisioningProvider().configure(ConfigureRequest(Config({"site:power": option}, "site")))
     with running(Options(hosts=3, tls=False)) as fleet:
         hosts = {
             name: {**host(name), "bmc": {"address": fleet.address(index), "username": "admin"}}

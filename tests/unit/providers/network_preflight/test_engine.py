@@ -9,7 +9,7 @@ import pytest
 
 from base.errors import PreflightError, SegmentError
 from cluster.options import NetworkFindings, Phase
-from providers.network_preflight.engine import check_network
+from providers.network_preflight.engine import check_network, held_by_leaving
 from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
 from providers.preflight import PreflightResult
 from testing import clusters, plans
@@ -373,3 +373,30 @@ def test_a_refusal_says_that_nothing_was_started() -> None:
 )
 def test_a_mac_is_described_by_its_prefix(mac: str, line: str) -> None:
     assert described(mac) == line
+
+
+LEFT = {"okd-worker-9": ("192.168.111.29", "fd2e::29")}
+
+
+@pytest.mark.parametrize(
+    ("macs", "lines"),
+    [
+        pytest.param({APPS: {STRANGER}, "192.168.111.29": {STRANGER}}, 1, id="it-holds-it"),
+        pytest.param({APPS: {WORKER}, "192.168.111.29": {STRANGER}}, 0, id="another-does"),
+        pytest.param({APPS: {STRANGER}}, 0, id="a-stranger-does"),
+        pytest.param({}, 0, id="nobody-does"),
+    ],
+)
+def test_compute_that_has_left_and_holds_the_ingress_vip_is_named(macs: dict[str, set[str]], lines: int) -> None:
+    """A refresh after its drain failed: the address must not be taken from it by hand."""
+    found = [*map(str, held_by_leaving(SPEC, LEFT, FakeNetwork(macs)))]
+    assert found == lines * [
+        f"Ingress VIP {APPS}: held by okd-worker-9, which has left the install-config. "
+        "Fix: if its drain has failed, run `pulumi up` again, which goes on with it; else switch it off"
+    ]
+
+
+def test_a_segment_that_cannot_be_probed_names_nobody_who_left() -> None:
+    blind = FakeNetwork(refusal=SegmentError("no interface", where=APPS, fix="set it up"))
+    assert [*held_by_leaving(SPEC, LEFT, blind)] == []
+    assert [*held_by_leaving(SPEC, {}, FakeNetwork())] == []

@@ -35,11 +35,21 @@ def test_dhcp_is_not_probed_where_no_server_boots_from_the_network(mode: str, ho
 
 def test_compute_that_leaves_may_hold_the_ingress_vip_until_then(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = list[NetworkPreflightSpec]()
-    monkeypatch.setattr("providers.network_preflight.provider._checked", asked.append)
+
+    def checked(spec: NetworkPreflightSpec) -> NetworkPreflightOuts:
+        asked.append(spec)
+        return NetworkPreflightOuts()
+
+    monkeypatch.setattr("providers.network_preflight.provider._checked", checked)
     fewer = plans.plan().hosts[:-1]
     before, after = plans.plan(phase="production"), plans.plan(phase="production").changed(hosts=fewer)
     old, new = NetworkPreflightSpec.of(before), NetworkPreflightSpec.of(after)
-    NetworkPreflightProvider()._update(old, NetworkPreflightOuts(), new)
-    NetworkPreflightProvider()._update(old, NetworkPreflightOuts(), new.changed(phase=Phase.BOOTSTRAP))
-    assert [{*spec.ingress.holders} for spec in asked] == [{"okd-worker-0", "okd-worker-1"}, {"okd-worker-0"}]
+    provider, both = NetworkPreflightProvider(), {"okd-worker-0", "okd-worker-1"}
+    outs = provider._update(old, NetworkPreflightOuts(), new)
+    provider._update(old, NetworkPreflightOuts(), new.changed(phase=Phase.BOOTSTRAP))
+    assert [{*spec.ingress.holders} for spec in asked] == [both, {"okd-worker-0"}]
+    assert outs.leaving == {"okd-worker-1": old.ingress.holders["okd-worker-1"]}
+    again = provider._update(new, outs, new.changed(domain="other.test"))  # its drain failed, and the file changed
+    assert ({*asked[-1].ingress.holders}, again.leaving) == (both, outs.leaving)
+    assert provider._update(new, outs, old).leaving == {}, "it is back in the file"
     assert asked[0].api == new.api

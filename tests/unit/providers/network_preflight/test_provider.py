@@ -62,7 +62,7 @@ def test_it_is_created_on_a_segment_without_other_machines(
 ) -> None:
     created = on_the_segment(lambda: NetworkPreflightProvider().create(props), BOOTSTRAP)
     warnings = created.outs["warnings"]
-    assert created.outs == {**props, "warnings": warnings, "unseen": []}
+    assert created.outs == {**props, "warnings": warnings, "unseen": [], "leaving": {}}
     assert [line.partition(":")[0] for line in warnings] == [
         f"{name}.okd.lab.test" for name in ("api", "preflight.apps")
     ]
@@ -85,16 +85,31 @@ def test_a_stranger_refuses_the_creation_and_the_update(props: dict[str, Any]) -
 def test_a_refresh_reports_findings_and_keeps_the_state(
     props: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    state = {**props, "warnings": ["an old one"], "unseen": []}
+    state = {**props, "warnings": ["an old one"], "unseen": [], "leaving": {}}
     refreshed = on_the_segment(lambda: NetworkPreflightProvider().read("network", state), STRANGER)
     assert (refreshed.id, refreshed.outs) == ("network", state)
     assert f"okd-network: API VIP 192.168.111.5: answered by {STRANGER}" in capfd.readouterr().err
 
 
+def test_a_refresh_names_compute_whose_drain_failed(props: dict[str, Any], capfd: pytest.CaptureFixture[str]) -> None:
+    """It holds the Ingress VIP still, and is no stranger."""
+    left = {"okd-worker-9": ["192.168.111.29"]}
+    state = {**props, "phase": "production", "warnings": [], "unseen": [], "leaving": left}
+
+    def read() -> Any:
+        with neighbour("baremetal", "left", STRANGER, "192.168.111.4/24", "192.168.111.29/24"):
+            return NetworkPreflightProvider().read("network", state)
+
+    assert on_the_segment(read).outs == state
+    told = capfd.readouterr().err
+    assert "okd-network: Ingress VIP 192.168.111.4: held by okd-worker-9, which has left the install-config" in told
+    assert "answered by" not in told
+
+
 def test_a_refresh_from_outside_the_segment_does_not_fail(
     props: dict[str, Any], capfd: pytest.CaptureFixture[str]
 ) -> None:
-    state = {**props, "warnings": ["an old one"], "unseen": []}
+    state = {**props, "warnings": ["an old one"], "unseen": [], "leaving": {}}
     refreshed = in_own_network(lambda: NetworkPreflightProvider().read("network", state))
     assert (refreshed.id, refreshed.outs) == ("network", state)
     assert "okd-network: not probed: API VIP 192.168.111.5: 192.168.111.5: no interface" in capfd.readouterr().err

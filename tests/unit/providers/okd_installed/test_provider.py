@@ -81,3 +81,15 @@ def test_the_kubeconfig_gets_the_routers_ca(payload: Path, monkeypatch: pytest.M
 def test_it_cannot_ask_without_the_kubeconfig(payload: Path) -> None:
     with pytest.raises(PayloadError, match="auth/kubeconfig: missing, but `wait: install` asks OKD with it"):
         OkdInstalledProvider().update("x", PROPS, PROPS)
+
+
+def test_it_is_not_waited_for_while_the_cluster_sleeps() -> None:
+    """It would ask a cluster that is off, until its deadline; one that is in the state keeps its inputs meanwhile."""
+    asleep = {**PROPS, "asleep": True}
+    (failure,) = OkdInstalledProvider().check({}, asleep).failures
+    assert failure.reason == (
+        "wait: set for the first time with `power` off, so nothing can answer it. Fix: wake the cluster first: "
+        "`pulumi config set power on && pulumi up`; or take the change back"
+    )
+    assert OkdInstalledProvider().check(PROPS, asleep).failures == []
+    assert OkdInstalledProvider().check({}, PROPS).failures == []

@@ -115,6 +115,19 @@ def test_a_shutdown_is_left_to_the_operating_system(it: OneBmc, allowed: list[st
     assert (it.writes, it.bodies) == ([RESET], [{"ResetType": sent}])
 
 
+@pytest.mark.parametrize("reads", ["Off", "PoweringOff"])
+def test_the_power_button_is_pressed_only_on_what_is_on(it: OneBmc, reads: str) -> None:
+    """It would switch on a server that went off by itself right before."""
+    offers_resets(it, "On", "ForceOff", "PushPowerButton")
+    it.takes(RESET)
+    bmc = it.client()
+    bmc.power()
+    it.says(f"GET {SYSTEM}$", PowerState=reads)
+    with pytest.raises(BmcTransientError, match="its power button was not pressed, since its power reads"):
+        bmc.request_shutdown()
+    assert it.writes == []
+
+
 def test_a_server_that_can_only_be_cut_off_is_not(it: OneBmc) -> None:
     offers_resets(it, "On", "ForceOff")
     with pytest.raises(BmcRefusedError, match="reset GracefulShutdown is not offered; ForceOff, On are"):
