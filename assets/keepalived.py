@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from assets.contract import BIN, MONITOR_PORT, PROVISIONING_PORT, ROUTER_PORT
 from cluster.plan import Intent, Role, Server
-from cluster.plan.model import Machine, Vip
+from cluster.plan.model import Machine, PlannedHost, Vip
 from cluster.values.address import IPV4, Address
 from cluster.values.balancer import Balancer
 from cluster.values.vrrp import Policy
@@ -57,7 +57,7 @@ class Instance:
     checks: tuple[Check, ...]
     source: Address
     peers: tuple[Address, ...] = ()
-    """The other machines, with unicast; empty with multicast."""
+    """The other machines, with unicast; empty with multicast. Spares are among them: adverts to them reach nobody."""
     password: str = ""
     """That of VRRPv2, 8 characters at most; empty for none, as always with IPv6."""
     preempt_delay_s: int = 0
@@ -111,7 +111,7 @@ def on_bootstrap(plan: Intent) -> Keepalived:
         script = f"{own_api.script} {OWN_API_GONE_S}"
         gone = replace(own_api, name="own_api_gone", why=OWN_API_GONE, script=script, weight=None)
         share = replace(share, checks=(own_api, gone), password=f"{plan.name}_api_vip"[:8])
-    instances = _instances(plan, share, machine, plan.control_plane)
+    instances = _instances(plan, share, machine, plan.claimants(Role.CONTROL_PLANE))
     what = f"on the bootstrap VM: the API VIP until {MOVES[plan.api.policy]}"
     return Keepalived(what, machine.name, instances, (TrackFile("release", numbers.release),))
 
@@ -144,6 +144,11 @@ def on_compute(plan: Intent, server: Server) -> Keepalived:
     return Keepalived(what, server.name if own else "", _ingress(plan, server))
 
 
+def on_server(plan: Intent, server: Server) -> Keepalived:
+    """Return a server's configuration."""
+    return (on_control_plane if server.role is Role.CONTROL_PLANE else on_compute)(plan, server)
+
+
 def _api(plan: Intent, server: Server) -> tuple[Instance, ...]:
     numbers, rank = plan.api.priorities, plan.control_plane.index(server)
     checks = tuple(
@@ -154,7 +159,7 @@ def _api(plan: Intent, server: Server) -> tuple[Instance, ...]:
             ("config_server", "New machines get their config here.", "/own_config_server", numbers.config_server),
         )
     )
-    peers: list[Machine] = [plan.bootstrap, *(other for other in plan.control_plane if other is not server)]
+    peers: list[Machine] = [plan.bootstrap, *_others(plan, server)]
     # Ranks differ: equal ones would compete for the VIP for some milliseconds (keepalived 2.2.7, 2026-11).
     share = VipShare("API", plan.api, numbers.control_plane - rank, checks, rank)
     return _instances(plan, share, server, peers)
@@ -173,14 +178,19 @@ def _provisioning(plan: Intent, server: Server, vip: Vip) -> tuple[Instance, ...
             timeout_s=2,
         ),
     )
-    others = [_on_provisioning_network(other) for other in plan.control_plane if other is not server]
+    others = [_on_provisioning_network(other) for other in _others(plan, server)]
     share = VipShare("PROVISIONING", vip, priority, checks)
     return _instances(plan, share, _on_provisioning_network(server), others)
 
 
-def _on_provisioning_network(server: Server) -> Server:
-    """Return the server with its address there in place of those in the machine network."""
-    return server.changed(addresses=(server.provisioning_address,))
+def _others(plan: Intent, server: Server) -> list[PlannedHost]:
+    """Return the other hosts that claim the VIPs of a server's role, now or later."""
+    return [other for other in plan.claimants(server.role) if other is not server]
+
+
+def _on_provisioning_network(host: PlannedHost) -> PlannedHost:
+    """Return the host with its address there in place of those in the machine network."""
+    return host.changed(addresses=(host.provisioning_address,))
 
 
 def _ingress(plan: Intent, server: Server) -> tuple[Instance, ...]:
@@ -214,8 +224,8 @@ def _ingress(plan: Intent, server: Server) -> tuple[Instance, ...]:
             fall=2,
         ),
     )
-    peers = [other for other in plan.of(plan.ingress_role) if other is not server]
-    return _instances(plan, VipShare("INGRESS", plan.ingress, numbers.node, checks), server, peers)
+    share = VipShare("INGRESS", plan.ingress, numbers.node, checks)
+    return _instances(plan, share, server, _others(plan, server))
 
 
 def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable[Machine]) -> tuple[Instance, ...]:

@@ -57,6 +57,8 @@ class Rendered:
     """The files that all servers of a role share."""
     servers: Mapping[str, Files]
     """The files that only one server reads, by its name."""
+    keepalived: Mapping[str, Keepalived]
+    """What the keepalived.conf of a server claims, by its name; none that is the operator's."""
 
     @property
     def folders(self) -> Folders:
@@ -80,6 +82,11 @@ def render(plan: Intent) -> Rendered:
         bootstrap=render_bootstrap(plan),
         roles={role: render_role(plan, role) for role in Role},
         servers={server.name: render_server(plan, server) for server in plan.servers},
+        keepalived={
+            server.name: keepalived.on_server(plan, server)
+            for server in plan.servers
+            if plan.balancer is not Balancer.OPERATOR and plan.vips_of(server.role)
+        },
     )
 
 
@@ -120,8 +127,7 @@ def render_server(plan: Intent, server: Server) -> Files:
     named = (_hostname(server), *_network(plan, server), *_dnsmasq(plan, server.role, server.provisioning_address))
     if plan.balancer is Balancer.OPERATOR or not _has_its_own(plan, server):
         return named
-    on_this = keepalived.on_control_plane if server.role is Role.CONTROL_PLANE else keepalived.on_compute
-    return (keepalived_conf(on_this(plan, server)), *named)
+    return (keepalived_conf(keepalived.on_server(plan, server)), *named)
 
 
 def _vip_of_bootstrap(plan: Intent) -> Files:
@@ -253,8 +259,9 @@ def _default_router(plan: Intent) -> Files:
 def _balancer(plan: Intent) -> Files:
     unit = {"command": command(plan, HAPROXY, Role.CONTROL_PLANE), "release": release(plan)}
     vips = [{"protocol": "ip" if vip.version == IPV4 else "ip6", "address": vip} for vip in plan.api.addresses]
+    servers = plan.claimants(Role.CONTROL_PLANE)
     return (
-        _file(f"{CONF}/haproxy.cfg", "control_plane/haproxy.cfg.j2", Reader.HAPROXY, servers=plan.control_plane),
+        _file(f"{CONF}/haproxy.cfg", "control_plane/haproxy.cfg.j2", Reader.HAPROXY, servers=servers),
         _file(f"{CONF}/haproxy.nft", "control_plane/haproxy.nft.j2", Reader.NFT, vips=vips),
         _unit("control_plane/okd-haproxy.service.j2", **unit),
     )

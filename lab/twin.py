@@ -174,9 +174,9 @@ def _options(intent: Intent, real: Mapping[str, Any], own: Container[Address]) -
     options["bootstrap"].pop("pool", None)
     options["bootstrap"]["address"] = [str(address) for address in intent.bootstrap.addresses]
     options["node_addresses"] = {
-        server.name: reserved
-        for server in intent.servers
-        if (reserved := [str(address) for address in server.addresses if address not in own])
+        host.name: reserved
+        for host in intent.hosts
+        if (reserved := [str(address) for address in host.addresses if address not in own])
     }
     options["consent"] = {
         server.name: uuid_of(server.name, intent.domain, real.get("consent", {}).get(server.name))

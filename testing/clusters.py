@@ -16,7 +16,8 @@ import yaml
 
 from boot_media.keyfiles import keyfiles_of
 from cluster.options import Options
-from cluster.plan import ClusterPlan, Intent, load_intent
+from cluster.plan import ClusterPlan, Intent, Role, Server, load_intent
+from cluster.plan.model import PlannedHost
 from testing import plans
 from testing.install_configs import bare
 from testing.plan_files import Files
@@ -33,6 +34,7 @@ BOOT_FROM_NETWORK = {
     "okd-worker-0": "UEFI",
     "okd-worker-1": "legacy",
 }
+SPARES = ("okd-master-3", "okd-master-4")
 BASE_VOLUME = {"base_volume": "base.qcow2"}
 
 
@@ -120,8 +122,24 @@ def _fence(host: dict[str, Any]) -> dict[str, Any]:
 
 
 def spares(config: dict[str, Any]) -> None:
-    """Make the last host a spare."""
+    """Make the last host a spare, and add two of the control plane."""
     config["compute"][0].update(replicas=1)
+    last = bare(config)["hosts"][2]
+    for number, name in enumerate(SPARES, 26):
+        address = last["bmc"]["address"].replace("172.22.0.103", f"172.22.0.{number + 80}")
+        own = {"name": name, "bmc": {**last["bmc"], "address": address}, "bootMACAddress": f"52:54:00:11:10:{number}"}
+        bare(config)["hosts"].append({**last, **own})
+
+
+def grown(plan: ClusterPlan) -> ClusterPlan:
+    """Return a plan whose spares of the control plane are servers."""
+
+    def of(host: PlannedHost) -> PlannedHost:
+        if host.spare_of is not Role.CONTROL_PLANE:
+            return host
+        return Server(**dict(host) | {"role": host.spare_of, "spare_of": None})
+
+    return plan.changed(hosts=tuple(map(of, plan.hosts)))
 
 
 def balancer(config: dict[str, Any]) -> None:
@@ -188,7 +206,16 @@ VARIANTS = {
     "fenced": Variant(
         fenced, {"node_addresses": _two(plans.options()["node_addresses"]), "consent": _two(plans.CONSENT)}
     ),
-    "spares": Variant(spares, {"consent": {name: plans.CONSENT[name] for name in plans.HOSTS[:-1]}}),
+    "spares": Variant(
+        spares,
+        {
+            "consent": {name: plans.CONSENT[name] for name in plans.HOSTS[:-1]},
+            "node_addresses": {
+                **plans.options()["node_addresses"],
+                **{name: [f"192.168.111.{last}"] for last, name in enumerate(SPARES, 26)},
+            },
+        },
+    ),
     "balancer": Variant(balancer),
     "baremetal": Variant(options={"platform": "baremetal"}),
     "baremetal-ipv6": Variant(

@@ -183,6 +183,7 @@ def _host(written: Host, role: Role | None, provisioning_address: Address | None
         addresses=(),
         boot_mac=parse_mac(written.boot_mac_address) or "",
         provisioning_address=provisioning_address,
+        spare_of=None if role else next((each for each in Role if each.pool == written.role), None),
         boot_mode=written.boot_mode,
         root_device_hints=written.root_device_hints or RootDeviceHints(),
         network_config=written.network_config,

@@ -39,7 +39,8 @@ class Vip(Planned):
     router_id: int
     """virtual_router_id, 1-255."""
     transport: Transport
-    """unicast: each machine that claims the VIP lists all others; multicast: it reaches all on the VIP's network."""
+    """unicast: each machine that claims the VIP lists all others, spares too; multicast: it reaches all on the VIP's
+    network."""
 
     @property
     def address(self) -> Address:
@@ -147,6 +148,8 @@ class PlannedHost(Machine):
 
     role: Role | None = None
     """None for a spare: the replicas do not need it, and it is identified only."""
+    spare_of: Role | None = None
+    """The role of a spare in the file. None for a server, and for a spare that may get any role."""
     boot_mac: str
     """Six pairs of lower-case digits with colons, like all MACs of the plan. It is that of the card on the
     provisioning network or, if that is Disabled, on the machine network."""
@@ -350,6 +353,12 @@ class Intent(Planned):
     def ingress_role(self) -> Role:
         """The role whose servers run the routers of Ingress, and hold its VIP."""
         return Role.COMPUTE if self.compute else Role.CONTROL_PLANE
+
+    def claimants(self, role: Role) -> tuple[PlannedHost, ...]:
+        """Return the hosts that claim a role's VIPs, now or later: its servers, then its spares with addresses."""
+        families = {address.version for address in self.api.addresses}
+        spares = (spare for spare in self.spares if spare.spare_of is role)
+        return (*self.of(role), *(it for it in spares if families <= {address.version for address in it.addresses}))
 
     def lists_peers(self, role: Role) -> bool:
         """Return whether a role's servers list all others in their own keepalived.conf, for good."""

@@ -17,8 +17,10 @@ from wires.bmc.access import BmcAccess
 from wires.bmc.identity import UNIDENTIFIED, MachineId
 
 if TYPE_CHECKING:
+    from assets.keepalived import Keepalived
     from assets.render import Rendered
     from cluster.plan import ClusterPlan, Server
+    from cluster.plan.model import Vip
 
 
 INTO_ISO = Mark("an input that goes into the boot ISOs, or the digest of one that does")
@@ -27,6 +29,28 @@ INTO_ISO = Mark("an input that goes into the boot ISOs, or the digest of one tha
 def _as_hints(value: Any) -> Any:
     """Read the state of a release whose only hint was `deviceName`."""
     return {"deviceName": value} if isinstance(value, str) else value
+
+
+class VrrpNode(Model):
+    """What the keepalived.conf of a server says, where it claims VIPs."""
+
+    sources: tuple[str, ...] = ()
+    """The addresses from which it advertises by unicast."""
+    peers: tuple[str, ...] = ()
+    """The addresses of the machines that it lists: by unicast, it hears no other one."""
+    priority: int | None = None
+    """Its priority for the API VIP: that of each machine is another one. None: it does not claim that VIP."""
+
+    @classmethod
+    def of(cls, conf: "Keepalived", api: "Vip") -> Self:
+        """Return what a file says, `api` being the API VIP."""
+        by_unicast = [instance for instance in conf.instances if instance.peers]
+        priorities = [instance.priority for instance in conf.instances if instance.router_id == api.router_id]
+        return cls(
+            sources=tuple(dict.fromkeys(str(instance.source) for instance in by_unicast)),
+            peers=tuple(dict.fromkeys(str(peer) for instance in by_unicast for peer in instance.peers)),
+            priority=next(iter(priorities), None),
+        )
 
 
 class HostSpec(Model):
@@ -94,7 +118,9 @@ class HostProvisioningSpec(Spec):
     fenced: bool = False
     """Whether the hosts fence each other: none is touched once they run etcd, and all are cut off before a delete."""
     unicast: bool = False
-    """If true, each host has a fixed list of its VRRP peers, so no host can be added once some are installed."""
+    """If true, each host has a fixed list of its VRRP peers, so only one that they list can be added to them."""
+    vrrp: dict[str, VrrpNode] = {}
+    """By host whose keepalived.conf says something of it: what."""
     stack: str
     api_name: str
     """DNS name of the API, for TLS probes by address."""
@@ -150,6 +176,7 @@ class HostProvisioningSpec(Spec):
             snapshots=options.snapshots if holds_etcd else "",
             fenced=fenced,
             unicast=plan.lists_peers(role),
+            vrrp=_vrrp_of(plan, role, rendered),
             stack=stack,
             api_name=f"api.{plan.domain}",
             api_vip=str(plan.api.address),
@@ -172,6 +199,12 @@ class HostProvisioningSpec(Spec):
     def identity_of(self, name: str) -> MachineId:
         """Return the machine behind a host's BMC."""
         return self.identities.get(name, UNIDENTIFIED)
+
+
+def _vrrp_of(plan: "ClusterPlan", role: Role, rendered: "Rendered") -> dict[str, VrrpNode]:
+    confs = {server.name: rendered.keepalived.get(server.name) for server in plan.of(role)}
+    nodes = {name: VrrpNode.of(conf, plan.api) for name, conf in confs.items() if conf}
+    return {name: node for name, node in nodes.items() if node != VrrpNode()}
 
 
 def _host_of(plan: "ClusterPlan", server: "Server", *, fenced: bool) -> HostSpec:
@@ -208,6 +241,8 @@ class HostProvisioningOuts(Outs):
     """Number of requests sent to the BMC."""
     approved: dict[str, list[Approval]] = {}
     """Certificate requests that were approved while the host was installed."""
+    installed_vrrp: dict[str, VrrpNode] = {}
+    """The `vrrp` that it was installed with; a host is missing that was adopted, or that an old release installed."""
 
     def of_hosts(self, hosts: Collection[str]) -> Self:
         """Return the outputs of some hosts."""

@@ -113,18 +113,23 @@ def _adopted(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kub
         etcd = EtcdQuorum(KubeApi.by(known, spec.api_name), spec.api_vip, in_production=bool(spec.out_of_etcd))
         return frozenset(plan.pending if etcd.fences() else ())
     return frozenset(
-        name for name in plan.replaced if spec.role.holds_etcd and composition.runs_from_disk(spec, name)
+        name
+        for name in (*plan.replaced, *plan.joining)
+        if spec.role.holds_etcd and composition.runs_from_disk(spec, name)
     )
 
 
 def _departures(
     spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig | None
 ) -> dict[str, Departure]:
-    """Return by host how it leaves etcd before it is wiped again, by whatever option, once etcd can do without it."""
+    """Return by host how it leaves etcd before it is wiped again, by whatever option, once etcd can do without it.
+
+    One that joins in production leaves it, too: it has no part in it, unless an earlier run was interrupted.
+    """
     again = sorted({*plan.reinstall, *plan.replaced}) if spec.role.holds_etcd else []
     _refuse_together(spec, plan, again)
     departures = dict[str, Departure]()
-    for name in again:
+    for name in (*again, *(plan.joining if spec.out_of_etcd else ())):
         if name in plan.adopted:
             continue
         if kubeconfig is None and not spec.out_of_etcd:
@@ -156,6 +161,7 @@ def _results(spec: HostProvisioningSpec, installations: Mapping[str, Installatio
             disk=done.disk,
             steps=done.seconds,
             requests=done.adapters.bmc.requests,
+            vrrp=spec.vrrp.get(name) if done.iso_sha256 else None,
         )
         for name, done in installations.items()
     }

@@ -10,6 +10,7 @@ from providers.host_provisioning.model import (
     HostProvisioningOuts,
     HostProvisioningSpec,
     InstallationRecord,
+    VrrpNode,
 )
 from providers.joining.certificates import Approval
 from wires.bmc.client import spellings
@@ -28,6 +29,8 @@ class InstalledHost:
     """Seconds spent in each step."""
     requests: int
     """Number of requests sent to the BMC."""
+    vrrp: VrrpNode | None = None
+    """What its keepalived.conf says; None if it was adopted."""
 
 
 @dataclass(frozen=True)
@@ -47,8 +50,8 @@ class InstallationPlan:
     changes_iso: bool
     """Whether the boot ISOs of hosts that are installed later differ from those before the update."""
     adopted: Set[str] = frozenset()
-    """The hosts that are only adopted: replaced ones that run from their disks, as an earlier run has installed them;
-    and servers that fence each other, once they run etcd."""
+    """The hosts that are only adopted: replaced and joining ones that run from their disks, as an earlier run has
+    installed them; and servers that fence each other, once they run etcd."""
 
     @classmethod
     def of(cls, old: HostProvisioningSpec | None, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> Self:
@@ -82,13 +85,22 @@ class InstallationPlan:
         return tuple(host for host in self.pending if host not in self.reinstall)
 
     @property
+    def joining(self) -> tuple[str, ...]:
+        """The hosts that are added to others of their role, which run."""
+        runs = bool(self.carried.installed or self.replaced)
+        return tuple(host for host in self.without_record if host not in self.replaced) if runs else ()
+
+    @property
     def untouched(self) -> tuple[str, ...]:
         """The installed hosts that the update does not touch."""
         return tuple(host for host in self.carried.installed if host not in self.reinstall)
 
     def leaving(self, spec: HostProvisioningSpec) -> tuple[str, ...]:
-        """The servers that are taken out of etcd and the cluster before they are wiped."""
-        again = sorted({*self.reinstall, *self.replaced} - self.adopted)
+        """The servers that are taken out of etcd and the cluster before they are wiped.
+
+        One that joins has a part in them only if an earlier run was interrupted.
+        """
+        again = sorted({*self.reinstall, *self.replaced, *self.joining} - self.adopted)
         return tuple(host for host in again if host in spec.out_of_etcd)
 
     def saves_etcd(self, spec: HostProvisioningSpec) -> bool:
@@ -102,12 +114,14 @@ class InstallationPlan:
         """Return the outputs of an update that has installed these hosts and approved these requests."""
         before = self.carried
         disks = {**before.disks, **{name: host.disk for name, host in installed.items()}}
+        vrrp = {**before.installed_vrrp, **{name: host.vrrp for name, host in installed.items()}}
         return HostProvisioningOuts(
             installed={**before.installed, **{name: host.record for name, host in installed.items()}},
             disks={name: disk for name, disk in disks.items() if disk},
             steps={**before.steps, **{name: host.steps for name, host in installed.items()}},
             requests={**before.requests, **{name: host.requests for name, host in installed.items()}},
             approved={**before.approved, **approved},
+            installed_vrrp={name: node for name, node in vrrp.items() if node},
         )
 
 
@@ -145,10 +159,6 @@ def _incomplete(new: HostProvisioningSpec) -> Iterator[Fault]:
 
 def _unknown_to_installed_hosts(old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator[Fault]:
     """Yield a fault for each added host that the installed ones would have to know beforehand."""
-    if new.unicast:
-        for name in sorted(new.hosts.keys() - old.hosts.keys()):
-            what = f"{name}: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP"
-            yield Fault("hosts", what, "remove it, or lower the replicas to make it a spare")
     if new.role is Role.COMPUTE and new.is_proxied:
         for name in sorted(new.boot_macs.keys() - old.hosts.keys()):
             what = f"{name}: the control plane is installed, and its DHCP does not know the MAC {new.boot_macs[name]}"
@@ -166,8 +176,11 @@ def _wrong_reinstalls(old: HostProvisioningSpec | None, new: HostProvisioningSpe
 def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator[Fault]:
     """Yield the installed hosts that lose an address, although nothing is written to them any more.
 
-    And those that are to be other machines, although their peers fence them: that ends before `BmcHost` acts.
+    And those that are to be other machines, although their peers fence them: that ends before `BmcHost` acts. And
+    those that join the others, which would not hear them, or not rank them last.
     """
+    yield from _unheard(plan, new)
+    yield from _together(plan, new)
     for name in plan.untouched:
         before, now = (spec.hosts[name].all_addresses for spec in (old, new))
         if lost := [address for address in before if address not in now]:
@@ -178,6 +191,33 @@ def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostP
         known, named_now = old.hosts[name].consent, new.hosts[name].consent
         if known and named_now != known and not old.identity_of(name).identity.answers_to(named_now):
             yield fenced_fault("consent", name)
+
+
+def _unheard(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Fault]:
+    """Yield the hosts that join others whose files do not list them, or have their priority."""
+    known = {host: plan.carried.installed_vrrp.get(host) for host in plan.untouched}
+    for name in plan.joining:
+        own = new.vrrp.get(name, VrrpNode())
+        deaf = [host for host, vrrp in known.items() if vrrp is None or {*own.sources} - {*vrrp.peers}]
+        if new.unicast and deaf:
+            others = " and ".join(deaf)
+            what = f"{name}: not listed as a VRRP peer (unicast) by {others}, so two hosts would claim a VIP"
+            yield Fault("hosts", what, "remove it, or lower the replicas to make it a spare")
+        equal = [host for host, vrrp in known.items() if vrrp and own.priority and vrrp.priority == own.priority]
+        for host in equal:
+            what = f"{name}: its priority for the API VIP would be that of {host}, which is installed"
+            yield Fault("hosts", what, f"write {name} behind all servers of its role")
+
+
+def _together(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Fault]:
+    """Yield a fault if a server joins etcd while the copy of another one comes or goes.
+
+    A control plane of one is spared: two servers of it would have to fence each other.
+    """
+    changing = sorted({*plan.joining, *plan.reinstall, *plan.replaced})
+    if new.out_of_etcd and plan.joining and len(changing) > 1 and len(plan.carried.installed) > 1:
+        what = f"{' and '.join(changing)}: one joins etcd, and another one joins it or is wiped, in one update"
+        yield Fault("hosts", what, "install one of them in each `pulumi up`: lower the replicas for now")
 
 
 def fenced_fault(option: str, host: str) -> Fault:
@@ -195,7 +235,7 @@ def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvis
         yield f"will be cordoned and drained, then switched off, and their nodes deleted: {', '.join(leaving)}"
     if plan.saves_etcd(new):
         yield f"etcd will be saved into {folder_of(new.stack, new.snapshots)} before a server is wiped"
-    if again := plan.leaving(new):
+    if again := [host for host in plan.leaving(new) if host not in plan.joining]:
         yield f"will be switched off, then taken out of etcd and the cluster, then wiped: {', '.join(again)}"
     if plan.reinstall:
         yield f"will be wiped and installed again, as `reinstall` requests: {', '.join(sorted(plan.reinstall))}"

@@ -116,23 +116,28 @@ class Cluster:
 
 @contextmanager
 def cluster_of(name: str, folder: Path, certificate: str, *, answer_ms: int = 0, **options: Any) -> Iterator[Cluster]:
-    """Make the machines of a cluster of `testing.clusters`, with further options."""
+    """Make the machines of a cluster of `testing.clusters`, with further options.
+
+    The files of its servers are those of its plan; those of its spares of the control plane are of the plan in which
+    they are servers, too.
+    """
     plan = clusters.plan(name, **options)
-    shared = render_role(plan, Role.CONTROL_PLANE)
+    grown = clusters.grown(plan)
 
     def files_of(server: Server) -> Files:
-        if plan.balancer is Balancer.OPERATOR:
-            return operator_files(plan, server)
-        return (*shared, *render_server(plan, server))
+        own = plan if server in plan.servers else grown
+        if own.balancer is Balancer.OPERATOR:
+            return operator_files(own, server)
+        return (*render_role(own, Role.CONTROL_PLANE), *render_server(own, server))
 
     with ExitStack() as stack:
         stack.enter_context(bridge(plan.machine_networks))
         bootstrap = stack.enter_context(machine(folder, plan, plan.bootstrap, render_bootstrap(plan)))
         nodes = {
             server.name: stack.enter_context(machine(folder, plan, server, files_of(server)))
-            for server in plan.control_plane
+            for server in grown.control_plane
         }
-        yield Cluster(plan, bootstrap, nodes, certificate, bootstrap.mac, answer_ms)
+        yield Cluster(grown, bootstrap, nodes, certificate, bootstrap.mac, answer_ms)
 
 
 @contextmanager

@@ -63,15 +63,6 @@ def test_more_replicas_take_the_next_spare_as_a_new_server_with_consent(with_com
     assert after.resources[FIRST].urn == before.resources[FIRST].urn
 
 
-def test_unicast_peers_take_no_spare_once_servers_are_installed(with_compute: Run) -> None:
-    unicast = {"vrrp": {"ingress": "unicast"}}
-    production = {"phase": "production", **unicast}
-    before = with_compute(1, with_compute(1, consent=CONSENT, **unicast), consent=CONSENT, **production)
-    assert before.refused == []
-    (refused,) = with_compute(2, before, **production).refused
-    assert refused.startswith("okd-compute: hosts: okd-worker-1: no installed host lists it as a VRRP peer (unicast)")
-
-
 def test_fewer_replicas_of_compute_delete_a_server_which_is_drained_first(with_compute: Run) -> None:
     production = {"phase": "production", "destroyable": False}
     before = with_compute(2, with_compute(2), **production)

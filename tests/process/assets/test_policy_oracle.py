@@ -103,6 +103,7 @@ def _changed(rendered: Rendered, change: Callable[[str], str]) -> Rendered:
         files(rendered.bootstrap),
         {role: files(given) for role, given in rendered.roles.items()},
         {name: files(given) for name, given in rendered.servers.items()},
+        rendered.keepalived,
     )
 
 

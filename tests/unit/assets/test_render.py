@@ -104,7 +104,8 @@ def test_adverts_count_only_from_peers_on_the_segment(name: str) -> None:
 
 
 def test_a_machine_that_claims_a_vip_alone_says_no_list_of_peers() -> None:
-    alone = clusters.intent("spares", vrrp={"ingress": "unicast"})
+    with_spares = clusters.intent("spares", vrrp={"ingress": "unicast"})
+    alone = with_spares.changed(hosts=with_spares.servers)
     (conf,) = [file for file in render(alone).of(alone.compute[0]) if file.path.endswith("/keepalived.conf")]
     assert "unicast_peer" not in conf.text
     assert "# Multicast: no other machine claims the VIP, and keepalived knows no unicast without peers." in conf.text

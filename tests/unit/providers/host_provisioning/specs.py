@@ -55,6 +55,7 @@ INSTALLED: dict[str, Any] = {
     "steps": {"w0": {"media": 1.0}},
     "requests": {"w0": 9.0},
     "approved": {},
+    "installed_vrrp": {},
 }
 
 

@@ -23,6 +23,11 @@ def spec(plan: ClusterPlan, role: Role = Role.COMPUTE, rendered: Rendered | None
     return HostProvisioningSpec.of(plan, role, rendered or render(plan), "prod")
 
 
+def by_unicast(own: int, *peers: int) -> dict[str, Any]:
+    addresses = {"sources": (f"192.168.111.{own}",), "peers": tuple(f"192.168.111.{peer}" for peer in peers)}
+    return {**addresses, "priority": None}
+
+
 def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
     plan = plans.plan(bmc_ca="of all")
     made = spec(plan)
@@ -47,6 +52,7 @@ def test_the_spec_has_the_sources_of_each_hosts_iso() -> None:
         "snapshots": "",
         "fenced": False,
         "unicast": False,
+        "vrrp": {},
         "stack": "prod",
         "api_name": "api.okd.lab.test",
         "api_vip": "192.168.111.5",
@@ -128,7 +134,12 @@ def test_the_digest_of_an_ignition_changes_with_payload_and_files() -> None:
             {"reinstall": {WORKERS[0]: "SN-2"}},
             id="reinstall-of-its-own-hosts",
         ),
-        pytest.param({"vrrp": {"ingress": "unicast"}}, Role.COMPUTE, {"unicast": True}, id="unicast"),
+        pytest.param(
+            {"vrrp": {"ingress": "unicast"}},
+            Role.COMPUTE,
+            {"unicast": True, "vrrp": {WORKERS[0]: by_unicast(24, 25), WORKERS[1]: by_unicast(25, 24)}},
+            id="unicast",
+        ),
     ],
 )
 def test_an_option_changes_only_the_inputs_of_its_role(

@@ -22,7 +22,7 @@ from providers import registered
 from providers.asleep import STACK
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import provision
-from providers.host_provisioning.composition import FENCED, mark_of
+from providers.host_provisioning.composition import FENCED, RAN, mark_of
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
@@ -276,6 +276,26 @@ class TestOutOfEtcd:
     def test_without_a_folder_etcd_is_not_saved(self, role: Role, rollouts: Rollouts, saved: list[Any]) -> None:
         updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, role=role, payload_sha256=saved[0])
         assert (saved[1:], len(rollouts.targets)) == (["member"], 1)
+
+    def test_one_that_joins_is_out_of_the_cluster_before_it_is_wiped(
+        self, role: Role, rollouts: Rollouts, saved: list[Any]
+    ) -> None:
+        state = {**INSTALLED, "stack": "prod", "installed": {"w0": record("w0")}}
+        changes = {**self.CHANGES, "reinstall": {}, "role": role, "payload_sha256": saved[0]}
+        updated(state, **changes)
+        assert (saved[1:], [target.name for target in rollouts.targets]) == (["member"], ["w1"])
+        assert rollouts.installations["w1"].adapters.take_out
+        updated(state, **{**changes, "out_of_etcd": []})
+        assert saved[1:] == ["member"], "in phase bootstrap, nothing runs that it could be out of"
+
+    def test_one_that_an_interrupted_run_has_added_is_only_adopted(
+        self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("providers.host_provisioning.composition.runs_from_disk", lambda *_: True)
+        state = {**INSTALLED, "stack": "prod", "installed": {"w0": record("w0")}}
+        updated(state, **{**self.CHANGES, "reinstall": {}, "role": role, "payload_sha256": saved[0]})
+        assert saved[1:] == []
+        assert [target.untouchable for target in rollouts.targets] == [RAN]
 
     def test_without_a_snapshot_it_is_not_wiped(
         self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch

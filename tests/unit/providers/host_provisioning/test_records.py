@@ -1,6 +1,5 @@
 """Which hosts an update installs, leaves untouched or refuses, decided from inputs and records."""
 
-from collections.abc import Set
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +8,12 @@ import pytest
 
 from base.errors import BmcTimeoutError, ProvisioningError
 from providers.host_provisioning import records
-from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
+from providers.host_provisioning.model import (
+    HostProvisioningOuts,
+    HostProvisioningSpec,
+    InstallationRecord,
+    VrrpNode,
+)
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.records import InstallationPlan, InstalledHost
 from providers.joining.certificates import Approval
@@ -152,23 +156,68 @@ def test_check_names_the_inputs_that_a_host_lacks(key: str) -> None:
     assert failures({key: {}}) == [(key, "missing for w0, w1. Fix: give one for each host")]
 
 
+FIRST, LAST = VrrpNode(sources=("192.0.2.31",), priority=40), VrrpNode(sources=("192.0.2.32",), priority=39)
+LISTS = FIRST.changed(peers=("192.0.2.20", "192.0.2.32"))
+UNLISTED = "hosts: w1: not listed as a VRRP peer (unicast) by w0, so two hosts would claim a VIP"
+EQUAL = "hosts: w1: its priority for the API VIP would be that of w0, which is installed"
+
+
+def joining_faults(known: VrrpNode | None, own: VrrpNode, **changes: Any) -> list[str]:
+    """Return the faults of w1, which joins w0."""
+    before = outs(installed={"w0": record("w0")}, installed_vrrp={"w0": known} if known else {})
+    new = spec(vrrp={"w1": own}, **changes)
+    faults = records.planned_faults(InstallationPlan.of(spec(), before, new), spec(), new)
+    return [f"{fault.where}: {fault.what}" for fault in faults]
+
+
 @pytest.mark.parametrize(
-    ("unicast", "before", "refused"),
+    ("unicast", "known", "own", "refused"),
     [
-        pytest.param(True, {"w0"}, True, id="one-more"),
-        pytest.param(True, {"w0", "w1"}, False, id="the-same"),
-        pytest.param(True, {"w0", "w1", "w2"}, False, id="one-less"),
-        pytest.param(True, set(), False, id="the-first-ones"),
-        pytest.param(False, {"w0"}, False, id="multicast"),
+        pytest.param(True, LISTS, LAST, [], id="listed"),
+        pytest.param(True, FIRST.changed(peers=("192.0.2.20",)), LAST, [UNLISTED], id="not-listed"),
+        pytest.param(True, LISTS, LAST.changed(sources=("192.0.2.32", "fd00::32")), [UNLISTED], id="of-one-family"),
+        pytest.param(True, LISTS, LAST.changed(sources=("192.0.2.33",)), [UNLISTED], id="another-address"),
+        pytest.param(True, None, LAST, [UNLISTED], id="nobody-knows"),
+        pytest.param(True, LISTS, LAST.changed(priority=40), [EQUAL], id="not-the-last"),
+        pytest.param(False, FIRST, LAST, [], id="multicast"),
+        pytest.param(False, FIRST, FIRST, [EQUAL], id="multicast-not-the-last"),
+        pytest.param(False, VrrpNode(), VrrpNode(), [], id="no-api-vip"),
+        pytest.param(False, None, LAST, [], id="multicast-nobody-knows"),
     ],
 )
-def test_a_host_that_its_unicast_peers_do_not_list_is_refused(unicast: bool, before: Set[str], refused: bool) -> None:
-    olds = {**ROLE, **of_hosts(*before), "unicast": unicast} if before else {}
-    why = (
-        "w1: no installed host lists it as a VRRP peer (unicast), so two hosts would claim a VIP. "
-        "Fix: remove it, or lower the replicas to make it a spare"
+def test_a_host_joins_only_those_that_list_it_and_behind_them(
+    unicast: bool, known: VrrpNode | None, own: VrrpNode, refused: list[str]
+) -> None:
+    assert joining_faults(known, own, unicast=unicast) == refused
+
+
+@pytest.mark.parametrize(
+    ("installed", "changes", "refused"),
+    [
+        pytest.param(("w0", "w1", "w2"), {}, False, id="one"),
+        pytest.param(("w0", "w1"), {}, True, id="two"),
+        pytest.param(("w0", "w1", "w2"), {"reinstall": {"w0": "w0"}}, True, id="and-one-reinstalled"),
+        pytest.param(("w0", "w1"), {"out_of_etcd": ()}, False, id="without-etcd"),
+        pytest.param(("w0",), {}, False, id="a-control-plane-of-one"),
+        pytest.param((), {}, False, id="the-first-ones"),
+    ],
+)
+def test_one_host_joins_etcd_at_a_time(installed: tuple[str, ...], changes: dict[str, Any], refused: bool) -> None:
+    names = ("w0", "w1", "w2", "w3")
+    old = spec(**of_hosts(*installed))
+    new = spec(**{**of_hosts(*names), "out_of_etcd": names, **changes})
+    before = outs(installed={name: record(name) for name in installed})
+    faults = [*records.planned_faults(InstallationPlan.of(old, before, new), old, new)]
+    assert [fault.what.endswith("joins it or is wiped, in one update") for fault in faults] == [True] * refused
+
+
+def test_what_a_host_was_installed_with_stays_on_record() -> None:
+    plan = InstallationPlan.of(
+        spec(), outs(installed_vrrp={"w0": LISTS, "w1": LAST}), spec(reinstall={"w0": "w0", "w1": "w1"})
     )
-    assert failures({"unicast": unicast}, olds) == ([("hosts", why)] if refused else [])
+    host = InstalledHost(InstallationRecord(**record("w0")), disk="", steps={}, requests=3)
+    assert plan.outputs({"w0": replace(host, vrrp=FIRST)}, {}).installed_vrrp == {"w0": FIRST, "w1": LAST}
+    assert plan.outputs({"w0": host}, {}).installed_vrrp == {"w1": LAST}, "an adopted one runs what nobody knows"
 
 
 @pytest.mark.parametrize(
