@@ -87,8 +87,7 @@ class InstallationPlan:
     @property
     def joining(self) -> tuple[str, ...]:
         """The hosts that are added to others of their role, which run."""
-        runs = bool(self.carried.installed or self.replaced)
-        return tuple(host for host in self.without_record if host not in self.replaced) if runs else ()
+        return tuple(host for host in self.without_record if host not in self.replaced) if self._runs else ()
 
     @property
     def untouched(self) -> tuple[str, ...]:
@@ -105,8 +104,12 @@ class InstallationPlan:
 
     def saves_etcd(self, spec: HostProvisioningSpec) -> bool:
         """Return whether etcd is saved first: the update installs a server of a control plane that runs."""
-        runs = bool(self.carried.installed or self.replaced)
-        return bool(spec.snapshots) and runs and not {*self.pending} <= self.adopted
+        return bool(spec.snapshots) and self._runs and not {*self.pending} <= self.adopted
+
+    @property
+    def _runs(self) -> bool:
+        """Whether hosts of the role have been installed before the update."""
+        return bool(self.carried.installed or self.replaced)
 
     def outputs(
         self, installed: Mapping[str, InstalledHost], approved: Mapping[str, list[Approval]]

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 
@@ -74,7 +74,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
     def with_evidence(found: Evidence) -> Report:
         report, client = Report("rehearsal", folder=tmp_path / "report"), Kubelets()
         report.servers = {JOINS: {"booting": 10.0}}
-        client.phase, client.pods_end = found.phase, found.pods_end
+        client.phase, client.pods_end, client.deleted = found.phase, found.pods_end, Mock()
         node = {"metadata": {"name": JOINS}, "spec": {"unschedulable": found.cordoned}}
         client.store(f"{NODE_LIST}/{JOINS}", node)
         twin = load_site(STACK).twin
