@@ -20,6 +20,8 @@ MOST_GROWTH = 3 * LARGE / SMALL
 """A square takes 8 times the growth of the length."""
 SAMPLES = "a0 A-_.:/@=\"'\\{[(%\n#x\u00e9~,;<>|&+*?!$"
 ENDS = ("", "\0", "\n\0", "=")
+RUNS = {SMALL: 5, LARGE: 2}
+"""By length: calls of which the quickest counts. A slow one of a short text would hide a square."""
 METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub")
 
 
@@ -36,8 +38,9 @@ def slow_texts(pattern: re.Pattern[str], method: str) -> Iterator[str]:
     """Yield a short form of each text for which it does not."""
     call = _caller(pattern, method)
     for prefix, pump, end in {*_attacks(pattern.pattern, pattern.flags)}:
-        small_s = _spent_s(call, _text(prefix, pump, end, SMALL))
-        if small_s > QUICK_S and _spent_s(call, _text(prefix, pump, end, LARGE)) > MOST_GROWTH * small_s:
+        small, large = (_text(prefix, pump, end, length) for length in (SMALL, LARGE))
+        small_s = _spent_s(call, small, RUNS[SMALL])
+        if small_s > QUICK_S and _spent_s(call, large, RUNS[LARGE]) > MOST_GROWTH * small_s:
             yield f"{prefix!r} + {pump!r} * n + {end!r}"
 
 
@@ -56,9 +59,9 @@ def _caller(pattern: re.Pattern[str], method: str) -> Callable[[str], object]:
             return found
 
 
-def _spent_s(call: Callable[[str], object], text: str) -> float:
+def _spent_s(call: Callable[[str], object], text: str, runs: int) -> float:
     times_s = []
-    for _ in range(2):
+    for _ in range(runs):
         began = time.thread_time()
         try:
             with _limited():

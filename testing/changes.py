@@ -74,10 +74,12 @@ def _any(annotation: Any) -> Any:
     origin, arguments = get_origin(annotation) or annotation, get_args(annotation)
     if origin is Literal:
         return arguments[0]
+    if origin in (Union, UnionType):
+        return _any(arguments[0])
     if origin is tuple:
         return (_any(arguments[0]),)
     if origin is dict:
         return {HOSTS[0]: _any(arguments[1])}
     if issubclass(origin, BaseModel):
         return origin(**{name: _any(field.annotation) for name, field in origin.model_fields.items()})
-    return None if origin is NoneType else origin("x")
+    return None if origin is NoneType else origin("7")

@@ -236,7 +236,7 @@ def test_resources_refuse_inputs_only_by_the_state_or_what_plan_refuses() -> Non
     by_inputs = {name for name, each in PROVIDERS.items() if each._faults is not Provider._faults}  # type: ignore[attr-defined]
     assert by_inputs == {
         *("BmcHost", "BootstrapVm", "ClusterPower", "ClusterUpgrade", "HostProvisioning", "Machines"),
-        *("NetworkPreflight", "ProvisionerPreflight", "VipHandoff"),
+        *("NetworkPreflight", "OkdInstalled", "ProvisionerPreflight", "VipHandoff"),
     }
     by_records = {name for name, each in PROVIDERS.items() if each._plan is not Provider._plan}  # type: ignore[attr-defined]
     assert by_records == {"ClusterPower", "HostProvisioning", "Machines"}

@@ -71,16 +71,23 @@ def contradictions(intent: Intent, rendered: Rendered) -> list[str]:
         nodes = _by_address(name, vip, servers)
         faults += policy_faults(intent.api.policy, bootstrap[name], released, nodes)
         own = str(intent.bootstrap.address_of(vip.version))
-        faults += peer_faults(intent.api.transport, {own: bootstrap[name], **nodes})
+        later = _planned(intent, Role.CONTROL_PLANE, vip)
+        faults += peer_faults(intent.api.transport, {own: bootstrap[name], **nodes}, later)
     for number, vip in enumerate(intent.ingress.addresses):
         routers = _by_address(f"{intent.name}_INGRESS_{number}", vip, servers)
-        faults += peer_faults(intent.ingress.transport, routers)
+        faults += peer_faults(intent.ingress.transport, routers, _planned(intent, intent.ingress_role, vip))
     return faults
 
 
 def _by_address(name: str, vip: Address, servers: Claims) -> dict[str, Instance]:
     """Return the instances of this name, by the address of their server in the family of the VIP."""
     return {str(server.address_of(vip.version)): own[name] for server, own in servers if name in own}
+
+
+def _planned(intent: Intent, role: Role, vip: Address) -> set[str]:
+    """Return the addresses of the spares that may become servers of a role."""
+    spares = [spare for spare in intent.spares if spare.spare_of is role]
+    return {str(address) for spare in spares for address in spare.addresses if address.version == vip.version}
 
 
 def policy_faults(policy: Policy, bootstrap: Instance, released: int, nodes: Mapping[str, Instance]) -> list[str]:
@@ -98,17 +105,18 @@ def policy_faults(policy: Policy, bootstrap: Instance, released: int, nodes: Map
     return [*_ranks(policy, bootstrap, released, nodes), *_ties(bootstrap, released, nodes)]
 
 
-def peer_faults(transport: Transport, machines: Mapping[str, Instance]) -> list[str]:
+def peer_faults(transport: Transport, machines: Mapping[str, Instance], later: Set[str] = frozenset()) -> list[str]:
     """Return the contradictions to this: with unicast every machine lists all others, with multicast none.
 
     Args:
         transport: The transport of the VIP.
         machines: The instances that claim it, by address.
+        later: The addresses of those that may claim it later.
     """
     return [
         f"{address} does not list exactly the other machines as unicast peers"
         for address, instance in machines.items()
-        if instance.peers != (machines.keys() - {address} if transport == "unicast" else set())
+        if instance.peers != ({*machines, *later} - {address} if transport == "unicast" else set())
     ]
 
 

@@ -24,7 +24,7 @@ SPECS: dict[str, dict[str, str]] = {
     "NetworkPreflightSpec": dict.fromkeys(MACHINES, "all"),
     "ClusterPowerSpec": {"API VIP": "all", "Ingress VIP": "all", "control plane": "all", "compute": "all"},
     "MachinesSpec": {"control plane": "first", "compute": "first"},
-    "HostProvisioningSpec": {"API VIP": "first", "control plane": "all", "compute": "all"},
+    "HostProvisioningSpec": {"API VIP": "first", "bootstrap": "all", "control plane": "all", "compute": "all"},
     "VipHandoffSpec": {"API VIP": "all", "bootstrap": "first", "control plane": "first"},
     "VipHeldSpec": {"Ingress VIP": "all", "compute": "all"},
     "BootstrapVmSpec": {"API VIP": "first", "control plane": "first"},

@@ -56,11 +56,11 @@ class Rig:
         )
         return ClusterUpgradeEngine(self.okd, spec, self.save, self.clock, into(self.lines))
 
-    def refused(self) -> str:
-        """Return why a run ends."""
+    def refused(self, where: str = "OKD") -> str:
+        """Return why a run ends, which is found there."""
         with pytest.raises(UpgradeError) as caught:
             self.engine.reach()
-        assert caught.value.fault.where == "OKD"
+        assert caught.value.fault.where == where
         assert "run `pulumi up` again: it begins nothing twice" in caught.value.fault.fix
         return str(caught.value)
 
@@ -114,7 +114,7 @@ def test_the_digest_of_the_release_that_runs_is_no_newer_release(rig: Rig) -> No
     """A person has raised the version, and left the digest."""
     rig.image = image_of("4.21.2")
     what = "upgrade.image: the image is that of 4.21.2, wanted that of 4.21.3"
-    assert rig.refused().startswith(f"{what}. Fix: write the digest of 4.21.3")
+    assert rig.refused("upgrade.image").startswith(f"{what}. Fix: write the digest of 4.21.3")
     assert (rig.saved, rig.okd.writes) == ([], [])
 
 
@@ -122,7 +122,7 @@ def test_the_digest_of_a_former_release_is_not_told(rig: Rig) -> None:
     rig.engine.reach()
     done = [*rig.okd.writes]
     rig.version, rig.image = "4.21.4", image_of("4.21.2")
-    assert "the image is that of 4.21.2, wanted that of 4.21.4" in rig.refused()
+    assert "the image is that of 4.21.2, wanted that of 4.21.4" in rig.refused("upgrade.image")
     assert rig.okd.writes == done
 
 
