@@ -31,7 +31,8 @@ FIRST ?= 0
 # The API of a rehearsed cluster: `stand-in`, or `kubernetes`, a real one, which takes six minutes to build once; platform
 # baremetal, a control plane of one and a pair that fences each other always have that.
 PAYLOAD ?= stand-in
-# Servers of the control plane that die in a rehearsal with PAYLOAD=kubernetes, one after the other; the night can have 20.
+# Servers of the control plane that die in a rehearsal with PAYLOAD=kubernetes, one after the other, before a worker leaves
+# and joins, and the cluster sleeps. 0: no drills; the night can have 20.
 DRILLS ?= 1
 # The folder that has stacks/, and gets report/.
 SITE ?= $(CURDIR)

@@ -77,7 +77,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=1,
         metavar="N",
-        help="servers to lose, with Kubernetes (default: %(default)s)",
+        help="servers to lose, with Kubernetes; 0: no drills (default: %(default)s)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="chooses all but the first of them (default: %(default)s)"
@@ -195,6 +195,8 @@ def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
     """Run the drills of a cluster in production; a real Kubernetes has those of its servers."""
     if not rehearsal.operator:
         Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
+        return
+    if not options.drills:
         return
     around, operator = (rehearsal.provisioner, rehearsal.stack), rehearsal.operator
     Replacements(*around, rehearsal.proofs, operator, rehearsal.report).run(options.drills, options.seed)

@@ -4,22 +4,26 @@ import http.client
 import json
 import socket
 import ssl
+import time
 from dataclasses import dataclass, field
 from typing import Any
 
 STEP_S = 10
 """The limit for the connection, for the handshake and for the answer; client-go waits as long for a handshake."""
+IDLE_S = 30.0
+"""Half of the time after which the control plane's haproxy ends a connection on which nothing is sent."""
 
 
 @dataclass
 class Client:
-    """Requests to one address, whose certificate is verified for a name. One connection serves until it fails."""
+    """Requests to one address, whose certificate is for a name. A connection serves until it fails or rests."""
 
     address: str
     server_name: str
     tls: ssl.SSLContext
     port: int = 6443
     _connection: http.client.HTTPConnection | None = field(default=None, init=False)
+    _used_at: float = field(default=0.0, init=False)
 
     def call(self, method: str, path: str, body: object = None, timeout_s: float = STEP_S) -> dict[str, Any]:
         """Send one request, and return the answer.
@@ -28,6 +32,8 @@ class Client:
             OSError: No connection, or no answer in time.
             http.client.HTTPException: The answer is not HTTP, or not a success.
         """
+        if time.monotonic() - self._used_at > IDLE_S:
+            self.close()
         self._connection = self._connection or self._connect(timeout_s)
         headers = {"Content-Type": "application/json"} if body is not None else {}
         try:
@@ -39,6 +45,7 @@ class Client:
         except (OSError, http.client.HTTPException):
             self.close()
             raise
+        self._used_at = time.monotonic()
         return dict(json.loads(content))
 
     def close(self) -> None:
