@@ -12,16 +12,14 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 SMALL, LARGE = 2 * 1024, 16 * 1024
-QUICK_S = 0.001
-"""CPU time in which most linear patterns read `SMALL` characters."""
+QUICK_S = 0.0003
+"""CPU time in which most linear patterns read `SMALL` characters; a square took 0.64 ms or more (2026-11)."""
 LIMIT_S = 0.5
 """CPU time after which a call is ended: that of an exponential pattern has no end."""
 MOST_GROWTH = 3 * LARGE / SMALL
 """A square takes 8 times the growth of the length."""
 SAMPLES = "a0 A-_.:/@=\"'\\{[(%\n#x\u00e9~,;<>|&+*?!$"
 ENDS = ("", "\0", "\n\0", "=")
-RUNS = {SMALL: 5, LARGE: 2}
-"""By length: calls of which the quickest counts. A slow one of a short text would hide a square."""
 METHODS = ("match", "fullmatch", "search", "finditer", "findall", "split", "sub")
 
 
@@ -38,9 +36,8 @@ def slow_texts(pattern: re.Pattern[str], method: str) -> Iterator[str]:
     """Yield a short form of each text for which it does not."""
     call = _caller(pattern, method)
     for prefix, pump, end in {*_attacks(pattern.pattern, pattern.flags)}:
-        small, large = (_text(prefix, pump, end, length) for length in (SMALL, LARGE))
-        small_s = _spent_s(call, small, RUNS[SMALL])
-        if small_s > QUICK_S and _spent_s(call, large, RUNS[LARGE]) > MOST_GROWTH * small_s:
+        small_s = _spent_s(call, _text(prefix, pump, end, SMALL))
+        if small_s > QUICK_S and _spent_s(call, _text(prefix, pump, end, LARGE)) > MOST_GROWTH * small_s:
             yield f"{prefix!r} + {pump!r} * n + {end!r}"
 
 
@@ -59,9 +56,9 @@ def _caller(pattern: re.Pattern[str], method: str) -> Callable[[str], object]:
             return found
 
 
-def _spent_s(call: Callable[[str], object], text: str, runs: int) -> float:
+def _spent_s(call: Callable[[str], object], text: str) -> float:
     times_s = []
-    for _ in range(runs):
+    for _ in range(2):
         began = time.thread_time()
         try:
             with _limited():
