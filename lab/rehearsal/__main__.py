@@ -195,14 +195,12 @@ def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
     """Run the drills of a cluster in production; a real Kubernetes has those of its servers."""
     if not rehearsal.operator:
         Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
-        return
-    if not options.drills:
-        return
-    around, operator = (rehearsal.provisioner, rehearsal.stack), rehearsal.operator
-    Replacements(*around, rehearsal.proofs, operator, rehearsal.report).run(options.drills, options.seed)
-    Shrinking(*around, rehearsal.proofs, operator, rehearsal.report).run()
-    Growing(*around, rehearsal.proofs, operator, rehearsal.report).run(rehearsal.wanted.twin)
-    Sleeping(*around, rehearsal.proofs, operator, rehearsal.report).run()
+    elif options.drills:
+        parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.operator, rehearsal.report)
+        Replacements(*parts).run(options.drills, options.seed)
+        Shrinking(*parts).run()
+        Growing(*parts).run(rehearsal.wanted.twin)
+        Sleeping(*parts).run()
 
 
 def _pair(rehearsal: Rehearsal) -> FencingProofs | None:
