@@ -61,8 +61,8 @@ class ClusterUpgradeEngine:
 
         Raises:
             UpgradeError: Something stands in the way, or OKD knows the image as that of another version, and nothing
-                was begun; or OKD did not get on for `STUCK_S`, or
-                not to the end within the deadline. It keeps what it was told.
+                was begun; or OKD did not get on for `STUCK_S`, or not to the end within the deadline. It keeps what
+                it was told.
             SnapshotError: etcd was not saved, and nothing was begun.
         """
         found = self._version()
