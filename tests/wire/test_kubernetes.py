@@ -51,12 +51,17 @@ def boot(machine: Machine, config: str, vip: str, units: str = "lab-") -> None:
     ignite(machine, config, units)
 
 
-def bootstrapped(cluster: Cluster, payload: Payload, handoff: LiveHandoff) -> float:
-    """Boot the bootstrap; return the seconds until its API serves, which only this payload's kubeconfig can ask."""
-    vip, api = str(cluster.vips[0]), Api(DOMAIN, handoff.ca_pem)
+def serving(cluster: Cluster, payload: Payload, ca_pem: str) -> float:
+    """Boot the bootstrap; return the seconds until its API, which is verified by a CA, serves through the VIP."""
+    vip, api = str(cluster.vips[0]), Api(DOMAIN, ca_pem)
     boot(cluster.bootstrap, payload.bootstrap, vip)
     cluster.bootstrap_keepalived = cluster.bootstrap.start_keepalived(cluster.vips)
-    seconds = until("the bootstrap's API through the VIP", lambda: api.is_ready(vip))
+    return until("the bootstrap's API through the VIP", lambda: api.is_ready(vip))
+
+
+def bootstrapped(cluster: Cluster, payload: Payload, handoff: LiveHandoff) -> float:
+    """Boot the bootstrap; return the seconds until its API serves, which only this payload's kubeconfig can ask."""
+    vip, seconds = str(cluster.vips[0]), serving(cluster, payload, handoff.ca_pem)
     with_the_ca_of_the_config_server = Api(DOMAIN, payload_ca(payload.master.encode()))
     assert "certificate verify failed" in str(with_the_ca_of_the_config_server.problem(vip))
     assert handoff.signal

@@ -29,8 +29,7 @@ from testing.fakes.object_store import ControllersClock
 from testing.namespaces import in_own_network, needs_root
 from testing.scene.cluster import DOMAIN, cluster_of
 from testing.scene.machine import until
-from tests.wire.test_kubernetes import boot
-from wires.api.api import Api
+from tests.wire.test_kubernetes import serving
 from wires.api.kubernetes import KubeApi
 from wires.api.resources import ETCD_MEMBERS
 
@@ -131,10 +130,7 @@ def test_the_objects_are_linked_on_a_real_api_and_no_server_is_touched(tmp_path:
     def scenario() -> None:
         with cluster_of("rehearsal", tmp_path, "") as cluster:
             vip = str(cluster.vips[0])
-            boot(cluster.bootstrap, payload.bootstrap, vip)
-            cluster.bootstrap_keepalived = cluster.bootstrap.start_keepalived(cluster.vips)
-            api = Api(DOMAIN, api_ca(payload.master.encode(), kubeconfig))
-            until("the bootstrap's API through the VIP", lambda: api.is_ready(vip))
+            serving(cluster, payload, api_ca(payload.master.encode(), kubeconfig))
             store = OkdApi(Client(vip, f"api.{DOMAIN}", operator.tls))
             until("all kinds are served, and the rules in force", lambda: is_prepared(store))
             nodes = {server.name: str(server.address) for server in PLAN.servers}

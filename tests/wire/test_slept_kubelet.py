@@ -33,8 +33,7 @@ from testing.namespaces import in_own_network, needs_root
 from testing.scene.cluster import DOMAIN, Cluster, cluster_of
 from testing.scene.ignited import start_units
 from testing.scene.machine import Machine, until
-from tests.wire.test_kubernetes import boot
-from wires.api.api import Api
+from tests.wire.test_kubernetes import boot, serving
 from wires.bmc.client import Identity
 
 pytestmark = [needs_root, pytest.mark.kubernetes]
@@ -137,10 +136,7 @@ def slept(folder: Path) -> Iterator[Site]:
     assert kubeconfig
     with cluster_of("rehearsal", folder, "") as cluster:
         vip = str(cluster.vips[0])
-        boot(cluster.bootstrap, payload.bootstrap, vip)
-        cluster.bootstrap_keepalived = cluster.bootstrap.start_keepalived(cluster.vips)
-        api = Api(DOMAIN, api_ca(payload.master.encode(), kubeconfig))
-        until("the bootstrap's API through the VIP", lambda: api.is_ready(vip))
+        serving(cluster, payload, api_ca(payload.master.encode(), kubeconfig))
         boot(cluster.nodes[HOST], payload.role_master, vip, UNIT)
         operator = Client(vip, f"api.{DOMAIN}", Operator.of(folder / "payload/auth/kubeconfig").tls)
         own = Operator.of(cluster.nodes[HOST].folder / "etc/kubernetes/kubeconfig")
