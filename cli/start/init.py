@@ -25,10 +25,10 @@ from cluster.inventory.hosts import Proposal, proposed, room_for_hosts, with_hos
 from cluster.inventory.model import Inventory
 from cluster.inventory.source_of_truth import differences, proposed_by_netbox
 from cluster.known_options import LOGINS, PULL_SECRET
-from cluster.options import read_options
 from cluster.plan import Intent, load_bmcs
 from cluster.plan.intent import intent_of
-from cluster.stack_files import plain_secrets_of_config
+from cluster.stack_file import read_options
+from cluster.stack_file_faults import plain_secrets_of_config
 from cluster.values.address import Address, parse_address
 from cluster.values.pull_secret import SET
 from wires.bmc.client import Identity

@@ -18,7 +18,7 @@ from cli.start.openshift_install import NAME, OVERRIDE, Version, openshift_insta
 from cli.start.payload_config import PayloadConfig, config_of_payload
 from cli.start.payload_folders import put_in_place, working_folder
 from cluster.install_config import InstallConfig
-from cluster.options import read_options, read_stack_file
+from cluster.stack_file import read_options, read_stack_file
 from cluster.values.platform import ClusterPlatform
 from cluster.values.role import payload_files
 from payload.kubeconfig import kubeconfig_path
