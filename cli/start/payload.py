@@ -67,15 +67,8 @@ def payload(options: argparse.Namespace) -> int:
     if (tool := openshift_install()) is None:
         removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=OF_OWNERS)
         between = removed if config.platform is ClusterPlatform.BAREMETAL else ""
-        written = install_config(stack)
-        words = " ".join(map(word, files))
-        print(
-            BY_HAND.format(
-                folder=word(folder), config=word(written), stack=word(stack), files=words, without_owners=between
-            )
-        )
-        fix = "put it there, or run the lines above where it is"
-        raise ConfigError(Fault(NAME, "not on PATH", fix))
+        _print_by_hand(stack, files, between)
+        raise ConfigError(Fault(NAME, "not on PATH", "put it there, or run the lines above where it is"))
     known = version(tool)
     _refuse_another_architecture(config.config, known, install_config(stack))
     _refuse_another_release(stack, known)
@@ -95,6 +88,12 @@ def payload(options: argparse.Namespace) -> int:
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
     print(f"complete the installation within 24 hours: {COMPLETION[config.platform].format(folder=word(folder))}")
     return EXIT_OK
+
+
+def _print_by_hand(stack: str, files: Iterable[str], without_owners: str) -> None:
+    """Print the commands for a machine that has openshift-install."""
+    folder, config, words = word(payload_folder(stack)), word(install_config(stack)), " ".join(map(word, files))
+    print(BY_HAND.format(folder=folder, config=config, stack=word(stack), files=words, without_owners=without_owners))
 
 
 def _refuse_pinned(stack: str) -> None:
