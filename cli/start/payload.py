@@ -65,9 +65,7 @@ def payload(options: argparse.Namespace) -> int:
     config = config_of_payload(install_config(stack), stack)
     files = payload_files(has_arbiter=config.config.arbiter is not None)
     if (tool := openshift_install()) is None:
-        removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=OF_OWNERS)
-        between = removed if config.platform is ClusterPlatform.BAREMETAL else ""
-        _print_by_hand(stack, files, between)
+        _print_by_hand(stack, files, config.platform)
         raise ConfigError(Fault(NAME, "not on PATH", "put it there, or run the lines above where it is"))
     known = version(tool)
     _refuse_another_architecture(config.config, known, install_config(stack))
@@ -90,10 +88,16 @@ def payload(options: argparse.Namespace) -> int:
     return EXIT_OK
 
 
-def _print_by_hand(stack: str, files: Iterable[str], without_owners: str) -> None:
+def _print_by_hand(stack: str, files: Iterable[str], platform: ClusterPlatform) -> None:
     """Print the commands for a machine that has openshift-install."""
-    folder, config, words = word(payload_folder(stack)), word(install_config(stack)), " ".join(map(word, files))
-    print(BY_HAND.format(folder=folder, config=config, stack=word(stack), files=words, without_owners=without_owners))
+    folder, config, words = payload_folder(stack), install_config(stack), " ".join(map(word, files))
+    removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=OF_OWNERS)
+    between = removed if platform is ClusterPlatform.BAREMETAL else ""
+    print(
+        BY_HAND.format(
+            folder=word(folder), config=word(config), stack=word(stack), files=words, without_owners=between
+        )
+    )
 
 
 def _refuse_pinned(stack: str) -> None:
