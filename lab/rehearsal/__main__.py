@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 
 from boot_media.keyfiles import keyfiles_of
-from cluster.options import read_stack_file
 from cluster.plan import ClusterPlan, load_plan
+from cluster.stack_file import read_stack_file
 from lab import site
 from lab.binaries import GUEST_PROGRAMS, KUBERNETES
 from lab.images import Images, ensure_images
