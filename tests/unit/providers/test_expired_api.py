@@ -96,8 +96,12 @@ def access(api: KubeApi) -> EtcdAccess:
     return EtcdAccess(api, VIP, no_call)
 
 
+def quorum(api: KubeApi) -> EtcdQuorum:
+    return EtcdQuorum(api, VIP, FakeClock(), silent)
+
+
 def departure(api: KubeApi) -> Departure:
-    return Departure(HOST, (VIP,), NAME, api, access(api), EtcdQuorum(api, VIP), FakeClock())
+    return Departure(HOST, (VIP,), NAME, api, access(api), quorum(api), FakeClock())
 
 
 def drain(api: KubeApi) -> Drain:
@@ -142,7 +146,7 @@ READERS: dict[str, Callable[[KubeApi], object]] = {
     "proof before a wipe": lambda api: departure(api).prove(),
     "member out": taken_out,
     "back in etcd": lambda api: departure(api).missing(),
-    "fencing": lambda api: EtcdQuorum(api, VIP).fences(),
+    "fencing": lambda api: quorum(api).fences(),
     "node that leaves": lambda api: removal(api).take_out(),
     "drain": lambda api: drain(api).run(60),
     "installation": lambda api: OkdInstalledEngine(api, VIP, FakeClock(), silent, silent).prove(deadline_s=60),
