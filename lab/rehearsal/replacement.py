@@ -93,6 +93,7 @@ class Replacements(KubeDrill):
         (self.stack.project / "bmc-password").write_text(NEW_PASSWORD)
         values = {"host": server.name, "user": NEW_USERNAME, "fingerprint": self.provisioner.fingerprint(server)}
         self.stack.follow(commands(BMC_PAGE, "<fingerprint>"), **values)
+        self.stack.run(*UP)
         self.tell_same_machine(server)
 
     def tell_same_machine(self, server: Server) -> None:

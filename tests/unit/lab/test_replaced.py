@@ -16,6 +16,7 @@ import libvirt
 import pytest
 
 from lab.inventory import Site, load_site
+from lab.paths import DISKS
 from lab.replaced import with_another_bmc, with_another_board
 from lab.site import bmc, libvirtd, network
 from lab.site.systems import PORT
@@ -70,7 +71,7 @@ def test_another_board_gets_the_disks_as_they_are(site: Site, monkeypatch: pytes
     (made,) = (ET.fromstring(it.args[0]) for it in opened.defineXML.mock_calls)  # noqa: S314  (our own)
     assert (made.findtext("name"), made.findtext("uuid")) == (NAME, now.uuids[NAME])
     files = [source.attrib["file"] for source in made.iterfind("devices/disk/source")]
-    assert files == [str(libvirtd.DISKS / f"{NAME}-{number}.qcow2") for number in range(len(files))]
+    assert files == [str(DISKS / f"{NAME}-{number}.qcow2") for number in range(len(files))]
     assert files
 
 

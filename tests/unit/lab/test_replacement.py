@@ -33,6 +33,7 @@ SAYS = "will be switched off, then taken out of etcd and the cluster, then wiped
 UUID, MAC, FINGERPRINT = "4f71fbe6-a4c8-5f06-86ab-a0012db25e29", "52:54:00:b2:5e:29", "ab" * 32
 BMC = Bmc("172.22.1.1", IPv4Address("172.22.1.1"), 8443, tls=True, system=None, is_replaced=True)
 REVIEW = (ROOT / "tests/golden/review/consent.md").read_text().replace("NEW", UUID)
+TOLD = "pulumi config set --path 'bmc_trust.<host>.sha256' <fingerprint>"
 BOARD, SAME_BOARD = "gets another board", "and its disk are dead, and it gets another BMC"
 
 
@@ -183,7 +184,11 @@ def test_another_board_is_another_machine_by_its_mac_and_its_consent(run: Callab
 def test_another_bmc_has_its_address_login_and_certificate_told(run: Callable[..., Report]) -> None:
     found = Evidence()
     assert all(proof.holds for proof in run(found, of_death(SAME_BOARD)).proofs)
-    assert said(found.calls)[2:4] == [f"lab.lose {HOLDER.name}", f"lab.replace_bmc {HOLDER.name}"]
+    calls = said(found.calls)
+    assert calls[2:4] == [f"lab.lose {HOLDER.name}", f"lab.replace_bmc {HOLDER.name}"]
+    told, again = (calls.index(f"stack.follow {line}") for line in (TOLD, "pulumi preview --diff"))
+    assert calls[told + 1] == "stack.run up --yes --skip-preview"
+    assert told + 1 < again
     values = {"host": HOLDER.name, "user": NEW_USERNAME, "fingerprint": FINGERPRINT, "serial or UUID": UUID}
     assert found.followed == values
     stack = found.calls.stack
@@ -191,7 +196,7 @@ def test_another_bmc_has_its_address_login_and_certificate_told(run: Callable[..
     hosts = parse_yaml(stack.install_config.read_text())["platform"]["baremetal"]["hosts"]
     assert hosts[0]["bmc"]["address"] == BARE["hosts"][0]["bmc"]["address"].replace("172.22.0.101", "172.22.1.1")
     assert hosts[1:] == BARE["hosts"][1:]
-    assert f"stack.run config rm --path reinstall.{HOLDER.name}" in said(found.calls)
+    assert f"stack.run config rm --path reinstall.{HOLDER.name}" in calls
 
 
 def test_the_review_must_name_the_machine_of_another_board(run: Callable[..., Report]) -> None:
