@@ -33,7 +33,7 @@ def site() -> Site:
     return load_site()
 
 
-def test_another_board_is_another_machine_at_the_same_bmc_with_the_same_disks(site: Site) -> None:
+def test_another_board_is_another_machine_with_the_same_bmc_and_disks(site: Site) -> None:
     now = with_another_board(site, NAME)
     again = with_another_board(now, NAME)
     own = [{it.name: it for it in each.plan.hosts}[NAME] for each in (site, now, again)]
@@ -134,7 +134,7 @@ def asked(address: str, login: str) -> tuple[int, str]:
 
 
 @needs_root
-def test_another_bmc_takes_its_own_login_only_and_shows_its_own_certificate(
+def test_another_bmc_takes_its_own_login_only_and_has_its_own_certificate(
     site: Site, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(bmc, "BMC", tmp_path)
