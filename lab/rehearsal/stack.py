@@ -14,8 +14,8 @@ from typing import Any
 from base.log_entries import Event
 from base.yaml_text import parse_yaml, yaml_of
 from boot_media.keyfiles import keyfiles_of
-from cluster.options import read_stack_file
 from cluster.plan import ClusterPlan, load_plan
+from cluster.stack_file import read_stack_file
 from lab import site
 from lab.rehearsal.report import RehearsalError, say
 from lab.twin import Twin
