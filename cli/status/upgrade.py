@@ -18,9 +18,10 @@ from cli.status.command import plan_of
 from cli.status.printed import lines_of
 from cluster.files import read_text
 from cluster.install_config import read
-from cluster.options import Phase, Release
+from cluster.options import Options, Phase, Release
 from cluster.plan.addresses import CONFIG
 from cluster.values.image_reference import ImageReference
+from providers.asleep import WAKE
 from providers.cluster_upgrade.obstacles import seen_of
 from wires.api.resources import KubernetesReader
 
@@ -37,14 +38,21 @@ def upgrade(options: argparse.Namespace) -> int:
     is wrong here; a registry that does not answer this machine is a warning.
     """
     plan = plan_of(options.stack)
-    release = plan.options.upgrade
-    if release is None or plan.options.phase is not Phase.PRODUCTION:
-        what = "is not set" if release is None else "is of phase production only"
-        raise ConfigError(Fault(f"{CONFIG}: upgrade", what, "see docs/how-to/upgrade-okd.md"))
+    release = _release_of(plan.options)
     cluster = Cluster(options.stack, plan, datetime.now(UTC))
     rows = [_strict(row) for row in ask_all([*_questions(cluster, release)], DEADLINE_S + LATE_S)]
     print("\n".join(lines_of(rows)))
     return EXIT_ERROR if any(row.level is Level.WRONG for row in rows) else EXIT_OK
+
+
+def _release_of(options: Options) -> Release:
+    where, release = f"{CONFIG}: upgrade", options.upgrade
+    if release is None or options.phase is not Phase.PRODUCTION:
+        what = "is not set" if release is None else "is of phase production only"
+        raise ConfigError(Fault(where, what, "see docs/how-to/upgrade-okd.md"))
+    if options.is_asleep:
+        raise ConfigError(Fault(where, "the cluster sleeps, so nothing of it answers", WAKE))
+    return release
 
 
 def _questions(cluster: Cluster, release: Release) -> Iterator[Question]:

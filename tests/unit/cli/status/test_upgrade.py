@@ -93,3 +93,10 @@ def test_a_stack_that_names_no_upgrade_of_production_is_refused(site: Site, opti
     done = site.ask(**options)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"config: upgrade: {what}. Fix: see docs/how-to/upgrade-okd.md\n"
+
+
+def test_a_cluster_that_sleeps_is_not_asked(site: Site) -> None:
+    done = site.ask(power="off")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "upgrade: the cluster sleeps, so nothing of it answers. Fix: wake the cluster first" in done.stderr
+    assert site.okd.requests == 0
