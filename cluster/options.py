@@ -27,6 +27,7 @@ from cluster.values.architecture import Architecture
 from cluster.values.platform import ClusterPlatform
 from cluster.values.pull_secret import FORM, SET, wrong_in
 from cluster.values.semver import FORM as VERSION
+from cluster.values.snapshots import SNAPSHOTS
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 
 SHA256 = in_words(r"^[0-9a-f]{64}$", "a SHA-256 of 64 lower-case hex digits")
@@ -39,8 +40,6 @@ WEB_FOLDER = in_words(
     "an http or https URL without login, query and fragment",
 )
 """A URL without credentials, query and fragment, because a BMC shows it to all its users."""
-
-FOLDER_OR_EMPTY = in_words("^(/.+)?$", "an absolute path")
 
 PREFIX = "okd-baremetal:"
 """The start of each key of a stack file: the project's name."""
@@ -419,7 +418,7 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()
     snapshots: str = Field(
-        "", pattern=FOLDER_OR_EMPTY, description="Folder into which etcd is saved, each time as a new file."
+        "", pattern=SNAPSHOTS, description="Folder or bucket into which etcd is saved, each time as a new file."
     )
     upgrade: Annotated[Release | None, BeforeValidator(_none_if_empty)] = Field(
         None, description="The release that a cluster in production is upgraded to; never an older one."
