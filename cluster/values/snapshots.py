@@ -7,10 +7,11 @@ from urllib.parse import parse_qs, urlsplit
 
 from base.shapes import in_words
 
-_ENDPOINT = r"endpoint=https://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?"
-_REGION = "region=[a-z0-9-]+"
+_LABEL, _HOST_LABEL = (rf"[{letters}]([{letters}-]{{0,61}}[{letters}])?" for letters in ("a-z0-9", "a-zA-Z0-9"))
+_ENDPOINT = rf"endpoint=https://({_HOST_LABEL}(\.{_HOST_LABEL})*|\[[0-9a-fA-F:.]+\])(:[0-9]{{1,5}})?"
+_REGION = f"region={_LABEL}"
 _QUERY = rf"\?({_ENDPOINT}(&{_REGION})?|{_REGION}(&{_ENDPOINT})?)"
-_BUCKET = rf"s3://[a-z0-9][a-z0-9.-]*[a-z0-9](/[a-zA-Z0-9_][a-zA-Z0-9._-]*)*({_QUERY})?"
+_BUCKET = rf"s3://{_LABEL}(\.{_LABEL})*(/[a-zA-Z0-9_][a-zA-Z0-9._-]*)*({_QUERY})?"
 SNAPSHOTS = in_words(
     rf"^(/.+|{_BUCKET})?$",
     "an absolute path, or s3://<bucket>/<prefix>?endpoint=https://<host>&region=<region> without a login,",

@@ -16,6 +16,7 @@ from base.errors import ConfigError
 from cluster.values.snapshots import BucketUrl
 from lab.binaries import ensure_binary
 from testing.certificates import authority
+from testing.fakes.https_server import https_server
 from testing.fakes.serving import serving
 from testing.namespaces import needs_root
 from testing.s3 import ADDRESS, BUCKET, SECRET, USER, S3Server, s3_server
@@ -161,6 +162,19 @@ def test_the_rights_of_the_fix_are_enough(server: S3Server, monkeypatch: pytest.
     assert server.objects() == {}
     saved(server.url, b"1")
     assert server.objects() == {OBJECT: b"1"}
+
+
+@pytest.mark.parametrize(("body", "why"), [("ok", "HTTP 500 500"), ("<html/>", "the answer is not one of S3")])
+def test_a_server_of_something_else_is_told(server: S3Server, body: str, why: str) -> None:
+    pair = server.folder / "pair.pem"
+    pair.write_text("".join((server.folder / name).read_text() for name in ("tls.crt", "tls.key")))
+    answer = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    with https_server(str(pair), answer) as other:
+        assert refused(server.url.replace(f":{server.port}", f":{other.port}")) == (why, LOG)
+
+
+def test_an_endpoint_without_an_address_is_told() -> None:
+    assert refused("s3://saved?endpoint=https://[::::]") == ("the endpoint has no address", LOG)
 
 
 class WithoutDigests(BaseHTTPRequestHandler):

@@ -61,13 +61,13 @@ class Bucket:
                     with suppress(BotoCoreError, ClientError):
                         client.abort_multipart_upload(**upload.of)
                     raise
-        except (BotoCoreError, ClientError, _UnprovenError) as error:
+        except (BotoCoreError, ClientError, _ForeignError) as error:
             what, fix = _reason(error)
             raise ConfigError(Fault("etcd", f"not saved: {path} cannot be written ({what})", fix)) from None
 
 
-class _UnprovenError(Exception):
-    """The answer to a part lacks its SHA-256, or has another one."""
+class _ForeignError(Exception):
+    """An answer lacks what S3 gives, as its text says."""
 
 
 @contextmanager
@@ -81,9 +81,12 @@ def _client(url: BucketUrl) -> Iterator[Any]:
         ignore_configured_endpoint_urls=True,  # the stack names the server, and a write plan has it
         s3={"addressing_style": "path"} if url.endpoint else {},
     )
-    client = Session().create_client(
-        "s3", region_name=url.region or None, endpoint_url=url.endpoint or None, config=config
-    )
+    try:
+        client = Session().create_client(
+            "s3", region_name=url.region or None, endpoint_url=url.endpoint or None, config=config
+        )
+    except ValueError:
+        raise _ForeignError("the endpoint has no address") from None
     try:
         yield client
     finally:
@@ -103,9 +106,10 @@ class _Upload:
     @classmethod
     def begun(cls, client: Any, path: BucketUrl) -> "_Upload":
         of = {"Bucket": path.bucket, "Key": path.prefix}
-        return cls(
-            client, {**of, "UploadId": client.create_multipart_upload(**of, ChecksumAlgorithm="SHA256")["UploadId"]}
-        )
+        answer = client.create_multipart_upload(**of, ChecksumAlgorithm="SHA256")
+        if "UploadId" not in answer:
+            raise _ForeignError("the answer is not one of S3")
+        return cls(client, {**of, "UploadId": answer["UploadId"]})
 
     def put(self, content: bytes) -> None:
         self.left += content
@@ -122,16 +126,16 @@ class _Upload:
         part = {"PartNumber": len(self.parts) + 1, "ChecksumSHA256": digest}
         answer = self.client.upload_part(**self.of, **part, Body=content)
         if answer.get("ChecksumSHA256") != digest:
-            raise _UnprovenError
-        self.parts.append({**part, "ETag": answer["ETag"]})
+            raise _ForeignError("the server does not answer with the SHA-256 of what it got")
+        self.parts.append({**part, "ETag": answer.get("ETag", "")})
 
 
 def _reason(error: Exception) -> tuple[str, str]:
     """Return why an object cannot be written, and the fix. What a server says besides its code is not repeated."""
     from botocore import exceptions  # noqa: PLC0415
 
-    if isinstance(error, _UnprovenError):
-        return "the server does not answer with the SHA-256 of what it got", LOG
+    if isinstance(error, _ForeignError):
+        return str(error), LOG
     if isinstance(error, exceptions.ClientError):
         code = short(str(error.response.get("Error", {}).get("Code")))
         return f"HTTP {error.response['ResponseMetadata']['HTTPStatusCode']} {code}", FIXES.get(code, LOG)
