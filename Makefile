@@ -182,9 +182,9 @@ _coreos-installer:
 _nmstatectl:
 	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: no networkConfig can be read, and the tests and the rehearsal end where they need it" >&2
 
-# The tests check rendered files with these programs.
+# The tests check rendered files with these programs, and save into a bucket of the last.
 _readers:
-	@tools/progress "actionlint, coredns, ignition-validate" $(PYTHON) -m lab.binaries actionlint coredns ignition-validate
+	@tools/progress "actionlint, coredns, ignition-validate, versitygw" $(PYTHON) -m lab.binaries actionlint coredns ignition-validate versitygw
 
 # This does not need .venv, so it does not depend on it.
 _lab-binaries:

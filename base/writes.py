@@ -9,7 +9,7 @@ class Write(NamedTuple):
     target: str
     """What it changes: `BMC <URL>`, `domain <name>`, `volume <pool>/<name>`, `disk of <host>`, `API <name>`.
 
-    Also `folder <path>`, which gets a snapshot of etcd.
+    Also `folder <path>` and `bucket <URL>`, which get a snapshot of etcd.
     """
     action: str
 

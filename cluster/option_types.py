@@ -20,8 +20,6 @@ WEB_FOLDER = in_words(
 )
 """A URL without credentials, query and fragment, because a BMC shows it to all its users."""
 
-FOLDER_OR_EMPTY = in_words("^(/.+)?$", "an absolute path")
-
 Transport = Literal["unicast", "multicast"]
 Severity = Literal["error", "warn"]
 Wait = Literal["ingress", "install"]

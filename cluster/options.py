@@ -18,7 +18,6 @@ from base.shapes import FIX, in_words
 from base.spec import Model
 from cluster.option_types import (
     BY_DIGEST_OR_EMPTY,
-    FOLDER_OR_EMPTY,
     ONE_BY_DIGEST,
     SHA256,
     SHA256_OR_EMPTY,
@@ -38,6 +37,7 @@ from cluster.option_types import (
 from cluster.values.architecture import Architecture
 from cluster.values.platform import ClusterPlatform
 from cluster.values.semver import FORM as VERSION
+from cluster.values.snapshots import SNAPSHOTS
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
 
 
@@ -339,7 +339,7 @@ class Options(MachineOptions, BmcOptions, extra="forbid"):
     handoff: Handoff = Handoff()
     deadlines: Deadlines = Deadlines()
     snapshots: str = Field(
-        "", pattern=FOLDER_OR_EMPTY, description="Folder into which etcd is saved, each time as a new file."
+        "", pattern=SNAPSHOTS, description="Folder or bucket into which etcd is saved, each time as a new file."
     )
     upgrade: Annotated[Release | None, BeforeValidator(_none_if_empty)] = Field(
         None, description="The release that a cluster in production is upgraded to; never an older one."

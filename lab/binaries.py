@@ -72,6 +72,8 @@ _GO_PROGRAMS = {
     KUBERNETES: _GoProgram(  # 500 s of CPU, 2.3 GB of memory; 125 MB (2026-11)
         KUBERNETES, ".", variables={"k8s.io/component-base/version.gitVersion": "v1.36.3"}, minutes=6
     ),
+    # For tests of snapshots in a bucket: a server of S3 over a folder.
+    "versitygw": _GoProgram("versitygw", "github.com/versity/versitygw/cmd/versitygw"),
 }
 
 

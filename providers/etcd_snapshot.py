@@ -5,25 +5,24 @@ proves first that a majority answers it, since one that was cut off serves an ol
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
-from typing import IO, Self
+from typing import Self
 
 from assets.contract import ETCD_PORT
-from base.errors import ConfigError, Fault, SnapshotError
-from base.files import PRIVATE_FOLDER, replaced
+from base.errors import SnapshotError
 from base.progress import Progress, Report
 from base.write_guard import make
+from cluster.values.snapshots import Store, store_of
 from payload.kubeconfig import needed, read_kubeconfig
 from providers.etcd_access import EtcdAccess, IncompleteEtcdError
 from wires.api.kubernetes import KubeApi
 from wires.etcd.client import EtcdClient
 from wires.etcd.member import Block, EtcdMember
-from wires.etcd.writes import SAVE, folder_of, to_folder
+from wires.etcd.stores import Put, keeper_of
+from wires.etcd.writes import SAVE, to_store
 
 SHA256_BYTES, SECTOR_BYTES = 32, 512
 """The database is a multiple of sectors; `etcdutl` takes the rest for its SHA-256 (its snapshot/v3_snapshot.go)."""
@@ -39,44 +38,46 @@ class EtcdSnapshots:
     """The snapshots of one cluster."""
 
     access: EtcdAccess
-    folder: Path
-    """It is made if it is missing, for its owner only."""
+    store: Store
     report: Report
     now: Callable[[], datetime]
 
     @classmethod
     def of(cls, stack: str, api_name: str, vip: str, snapshots: str, report: Report) -> Self:
-        """Return those of a stack, in its own folder below that of its option `snapshots`.
+        """Return those of a stack, in its own part of the store that its option `snapshots` names.
 
         Raises:
             PayloadError: The payload has no kubeconfig.
         """
         api = KubeApi.by(needed(stack, read_kubeconfig(stack), "snapshots"), api_name)
-        return cls(EtcdAccess(api, vip, EtcdClient), folder_of(stack, snapshots), report, partial(datetime.now, UTC))
+        return cls(EtcdAccess(api, vip, EtcdClient), store_of(stack, snapshots), report, partial(datetime.now, UTC))
 
-    def take(self) -> Path:
-        """Save etcd into a new file that only its owner can read, since it has every secret of the cluster.
+    def take(self) -> str:
+        """Save etcd as a new file in the store. It has every secret of the cluster.
 
         Returns:
-            Its path, of the form that upstream's cluster-restore.sh looks for.
+            The path or URL of the file, whose name has the form that upstream's cluster-restore.sh looks for.
 
         Raises:
-            ConfigError: The folder cannot be written.
+            ConfigError: The store cannot be written.
             SnapshotError: etcd cannot be asked, no majority of it answers, or what came is not what etcd sent.
                 There is no new file in either case.
         """
         member, addresses = self._members()
-        path = self.folder / f"snapshot_{self.now():%Y-%m-%d_%H%M%S}.db"
+        name = f"snapshot_{self.now():%Y-%m-%d_%H%M%S}.db"
         problems = list[str]()
         for address in addresses:
             try:
                 self.report(Progress(SAVE, f"asking {address}"))
                 revision = member.revision(address)
                 blocks = self._counted(address, member.snapshot(address))
-                size = self._written(path, blocks)
+                make(to_store(self.store))
+                with keeper_of(self.store).new(name) as put:
+                    size = _checked(blocks, put)
             except ConnectionError as error:
                 problems.append(f"{address}: {error}")
             else:
+                path = str(self.store / name)
                 self.report(Progress(SAVE, f"{path}: {size >> 20} MiB, revision {revision} or later"))
                 return path
         fix = f"have this machine reach {ETCD_PORT} of the control plane, and a majority of etcd answer; {OPERATOR}"
@@ -103,35 +104,20 @@ class EtcdSnapshots:
                 detail = f"{sent >> 20} of {(sent + block.left) >> 20} MiB from {address}"
                 self.report(Progress(SAVE, detail))
 
-    def _written(self, path: Path, blocks: Iterable[bytes]) -> int:
-        make(to_folder(self.folder))
-        try:
-            self.folder.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
-            with replaced(path) as file:
-                return _write(blocks, file)
-        except ConnectionError:
-            raise
-        except OSError as error:
-            what = f"not saved: {path} cannot be written ({error.strerror or error})"
-            fix = "have room in that folder, and rights to write into it; or name another one in `snapshots`"
-            raise ConfigError(Fault("etcd", what, fix)) from None
 
-
-def _write(blocks: Iterable[bytes], file: IO[bytes]) -> int:
-    """Write a snapshot through to the disk, and return its size in bytes.
+def _checked(blocks: Iterable[bytes], put: Put) -> int:
+    """Hand a snapshot on, and return its size in bytes.
 
     Raises:
         ConnectionError: Its end is not the SHA-256 of what was before.
     """
     digest, size, end = hashlib.sha256(), 0, b""
     for block in blocks:
-        file.write(block)
+        put(block)
         size += len(block)
         end += block
         digest.update(end[:-SHA256_BYTES])
         end = end[-SHA256_BYTES:]
     if size % SECTOR_BYTES != SHA256_BYTES or end != digest.digest():
         raise ConnectionError(f"the {size} bytes that came do not end with their SHA-256")
-    file.flush()
-    os.fsync(file.fileno())
     return size

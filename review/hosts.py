@@ -168,7 +168,7 @@ def _rollout(change: Change[HostProvisioningSpec]) -> Rollout:
 
 
 def saving(preview: Preview) -> Iterator[str]:
-    """Yield the folder into which etcd is saved before a server is installed."""
+    """Yield the store into which etcd is saved before a server is installed."""
     for rollout in _rollouts(preview):
         if rollout.plan.saves_etcd(rollout.spec) or (rollout.spec.snapshots and _replaced(preview, rollout)):
             yield rollout.spec.snapshots

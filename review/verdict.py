@@ -97,8 +97,8 @@ def _power(preview: Preview) -> Iterator[Sentence]:
             continue
         if goes_off(old, new):
             if new.snapshots:
-                folder = code(new.snapshots)
-                yield Sentence(f"Saves etcd below {folder} before a server goes off; without a snapshot, none does.")
+                store = code(new.snapshots)
+                yield Sentence(f"Saves etcd below {store} before a server goes off; without a snapshot, none does.")
             order = ", then ".join(joined(sorted(group)) for group in new.groups if group)
             yield Sentence(f"Puts the cluster to sleep: cordons all nodes, and shuts down {order}.", is_grave=True)
         elif wakes(old, change.recorded(ClusterPowerOuts), new):
@@ -155,9 +155,9 @@ def _saved(preview: Preview) -> Iterator[Sentence]:
     before = {"the API VIP moves": [spec.snapshots for spec in _moves(preview)]}
     before["a server is wiped"] = [*hosts.saving(preview)]
     before["OKD is upgraded"] = [spec.snapshots for spec in _upgrades(preview)]
-    for what, folders in before.items():
-        if folder := next(filter(None, folders), ""):
-            yield Sentence(f"Saves etcd below {code(folder)} before {what}; without a snapshot, that is not begun.")
+    for what, stores in before.items():
+        if store := next(filter(None, stores), ""):
+            yield Sentence(f"Saves etcd below {code(store)} before {what}; without a snapshot, that is not begun.")
 
 
 def _vm(preview: Preview) -> Iterator[Sentence]:

@@ -85,9 +85,9 @@ def _mirrors(cluster: Cluster, release: Release) -> Iterator[Row]:
 
 
 def _snapshot(cluster: Cluster) -> Iterator[Row]:
-    folder = cluster.plan.options.snapshots
-    says = f"etcd is saved below {folder} first" if folder else "etcd is not saved first: `snapshots` names no folder"
-    yield Row("snapshot", "of etcd", Level.GOOD if folder else Level.WARNING, says)
+    store = cluster.plan.options.snapshots
+    says = f"etcd is saved below {store} first" if store else "etcd is not saved first: `snapshots` names no store"
+    yield Row("snapshot", "of etcd", Level.GOOD if store else Level.WARNING, says)
 
 
 def _strict(row: Row) -> Row:

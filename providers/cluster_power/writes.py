@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from base.writes import Write
+from cluster.values.snapshots import store_of
 from providers.cluster_power.model import ClusterPowerOuts, ClusterPowerSpec
 from providers.cluster_power.rules import goes_off, wakes
 from providers.joining.certificates import APPROVAL
@@ -10,7 +11,7 @@ from wires.api.resources import NODE_LIST
 from wires.api.writes import to_api
 from wires.bmc import writes
 from wires.bmc.client import Power
-from wires.etcd.writes import folder_of, to_folder
+from wires.etcd.writes import to_store
 
 
 def planned(old: ClusterPowerSpec | None, outs: ClusterPowerOuts, new: ClusterPowerSpec | None) -> Iterator[Write]:
@@ -25,7 +26,7 @@ def planned(old: ClusterPowerSpec | None, outs: ClusterPowerOuts, new: ClusterPo
         return
     if goes_off(old, new):
         if new.snapshots:
-            yield to_folder(folder_of(new.stack, new.snapshots))
+            yield to_store(store_of(new.stack, new.snapshots))
         yield from _to_all(new, writes.SHUT_DOWN)
     elif wakes(old, outs, new):
         yield from _to_all(new.waking(old), writes.power(Power.ON))

@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 from base.writes import Write
+from cluster.values.snapshots import store_of
 from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
 from wires.api.resources import VERSION
 from wires.api.writes import to_api
-from wires.etcd.writes import folder_of, to_folder
+from wires.etcd.writes import to_store
 
 
 def planned(
@@ -20,5 +21,5 @@ def planned(
     if new is None:
         return
     if new.snapshots:
-        yield to_folder(folder_of(new.stack, new.snapshots))
+        yield to_store(store_of(new.stack, new.snapshots))
     yield to_api(new.api_name, VERSION, release=f"{new.version} {new.image}")

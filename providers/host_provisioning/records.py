@@ -6,6 +6,7 @@ from typing import Self
 
 from base.errors import Fault, OkdBaremetalError, ProvisioningError
 from cluster.values.role import Role
+from cluster.values.snapshots import store_of
 from providers.host_provisioning.model import (
     HostProvisioningOuts,
     HostProvisioningSpec,
@@ -15,7 +16,6 @@ from providers.host_provisioning.model import (
 from providers.joining.certificates import Approval
 from wires.bmc.client import spellings
 from wires.bmc.identity import UNIDENTIFIED, is_one_machine, is_shared, named
-from wires.etcd.writes import folder_of
 
 UNLISTED_FIX = (
     "remove it; or lower the replicas to make it a spare, which can join once those were installed again beside it "
@@ -242,7 +242,7 @@ def notes(old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvis
     if leaving := leaving_hosts(old, new):
         yield f"will be cordoned and drained, then switched off, and their nodes deleted: {', '.join(leaving)}"
     if plan.saves_etcd(new):
-        yield f"etcd will be saved into {folder_of(new.stack, new.snapshots)} before a server is wiped"
+        yield f"etcd will be saved into {store_of(new.stack, new.snapshots)} before a server is wiped"
     if again := [host for host in plan.leaving(new) if host not in plan.joining]:
         yield f"will be switched off, then taken out of etcd and the cluster, then wiped: {', '.join(again)}"
     if plan.reinstall:

@@ -5,6 +5,7 @@ from collections.abc import Collection, Iterator
 from base.writes import Write
 from boot_media.disk import wipe, wipe_stale
 from cluster.values.boot_method import SECURE_BOOT, BootMethod
+from cluster.values.snapshots import store_of
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, HostSpec
 from providers.host_provisioning.records import InstallationPlan, leaving_hosts
 from providers.joining.certificates import APPROVAL
@@ -12,7 +13,7 @@ from wires.api.resources import EVICTION, NODE_LIST, POD
 from wires.api.writes import to_api
 from wires.bmc import writes
 from wires.bmc.client import CD, HDD, HTTP, ONCE, PXE, SETUP, Power, mode_of
-from wires.etcd.writes import folder_of, out_of_etcd, to_folder
+from wires.etcd.writes import out_of_etcd, to_store
 
 TARGETS = {BootMethod.VIRTUAL_CD: CD, BootMethod.IPXE: PXE, BootMethod.UEFI_HTTP: HTTP}
 
@@ -38,7 +39,7 @@ def planned(
         yield from _taken_out(old, new)
     pending = {*plan.pending, *other_machines} & new.hosts.keys()
     if new.snapshots and outs.installed and pending:
-        yield to_folder(folder_of(new.stack, new.snapshots))
+        yield to_store(store_of(new.stack, new.snapshots))
     for name in sorted({*plan.leaving(new), *({*other_machines} & outs.installed.keys() & {*new.out_of_etcd})}):
         yield out_of_etcd(new.api_name, name)
         yield to_api(new.api_name, f"{NODE_LIST}/{name}", "delete")

@@ -56,7 +56,7 @@ class Checks:
         return None if holder or self._node_among(answering) else self._answered_by(answering)
 
     def etcd_saved(self) -> str | None:
-        """Etcd gives a snapshot, which is written into the folder of `snapshots`."""
+        """Etcd gives a snapshot, which is kept in the store of `snapshots`."""
         return self.save()
 
     def node_answers(self) -> str | None:

@@ -97,7 +97,7 @@ def _not_saved(spec: VipHandoffSpec) -> str | None:
     """Save etcd; return why that failed, or None.
 
     Raises:
-        ConfigError: The folder cannot be written.
+        ConfigError: The store cannot be written.
         EngineGoneError: The engine has ended meanwhile.
         PayloadError: The payload has no kubeconfig.
     """

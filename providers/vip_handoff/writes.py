@@ -6,8 +6,9 @@ from assets.contract import Word
 from base.writes import Write
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.snapshots import store_of
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
-from wires.etcd.writes import folder_of, to_folder
+from wires.etcd.writes import to_store
 from wires.libvirt import writes
 
 WORDS = {
@@ -31,6 +32,6 @@ def planned(old: VipHandoffSpec | None, _outs: VipHandoffOuts, new: VipHandoffSp
         yield from (writes.to_domain(old.bootstrap_name, action) for action in writes.ENDS)
     elif new.phase is Phase.PRODUCTION:
         if new.snapshots:
-            yield to_folder(folder_of(new.stack, new.snapshots))
+            yield to_store(store_of(new.stack, new.snapshots))
         yield from (writes.to_domain(new.bootstrap_name, action) for action in writes.ENDS)
         yield from (writes.to_domain(new.bootstrap_name, writes.vip(word)) for word in WORDS[new.balancer])

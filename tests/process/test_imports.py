@@ -8,7 +8,7 @@ import pytest
 from testing.checkout import ROOT
 
 PROVIDERS = sorted(f"providers.{file.parent.name}.provider" for file in ROOT.glob("providers/*/provider.py"))
-OF_WIRES = {"cryptography", "requests", "sushy", "urllib3"}
+OF_WIRES = {"botocore", "cryptography", "requests", "sushy", "urllib3"}
 OF_THE_PROGRAM = {"assets.render", "cluster.install_config", "cluster.plan", "jinja2"}
 
 

@@ -21,6 +21,7 @@ import pytest
 
 from base.errors import SnapshotError
 from base.progress import Progress
+from cluster.values.snapshots import Store, store_of
 from lab.binaries import ensure_binary
 from providers.etcd_access import EtcdAccess
 from providers.etcd_snapshot import EtcdSnapshots
@@ -28,6 +29,7 @@ from testing.certificates import authority
 from testing.checkout import ROOT
 from testing.fakes.etcd import EtcdApi
 from testing.namespaces import needs_root
+from testing.s3 import s3_server
 from testing.scene.machine import until
 from wires.etcd.client import EtcdClient
 
@@ -155,14 +157,14 @@ def client(signer: str = "etcd-signer") -> EtcdClient:
     return EtcdClient(authority("etcd-signer").pem.encode(), pair.certificate.encode(), pair.key.encode())
 
 
-def snapshots(folder: Path, said: list[str], signer: str = "etcd-signer") -> EtcdSnapshots:
+def snapshots(store: Store, said: list[str], signer: str = "etcd-signer") -> EtcdSnapshots:
     pair = authority(signer).issue_client("etcd-client", "system:etcd", "etcd-client")
     api = EtcdApi.of(ADDRESSES, authority("etcd-signer").pem, pair)
 
     def say(progress: Progress) -> None:
         said.append(str(progress))
 
-    return EtcdSnapshots(EtcdAccess(api, "192.0.2.5", EtcdClient), folder, say, lambda: SAVED_AT)
+    return EtcdSnapshots(EtcdAccess(api, "192.0.2.5", EtcdClient), store, say, lambda: SAVED_AT)
 
 
 def test_all_that_was_written_is_there_after_a_restore(tmp_path: Path) -> None:
@@ -170,7 +172,7 @@ def test_all_that_was_written_is_there_after_a_restore(tmp_path: Path) -> None:
     with members(tmp_path / "members") as three:
         for key, value in KEYS.items():
             three.call("put", {"key": key, "value": value})
-        path = snapshots(tmp_path / "saved", said).take()
+        path = Path(snapshots(tmp_path / "saved", said).take())
         for address in ADDRESSES:
             three.lose(address)
         restored_as_the_restore_pod_does(three, path)
@@ -180,6 +182,28 @@ def test_all_that_was_written_is_there_after_a_restore(tmp_path: Path) -> None:
     assert [*path.parent.iterdir()] == [path]
     assert said[0] == "save etcd: asking 127.0.0.1"
     assert re.fullmatch(rf"save etcd: {path}: \d+ MiB, revision {len(KEYS) + 1} or later", said[-1])
+
+
+def test_what_went_into_a_bucket_is_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "s3").mkdir()
+    said = list[str]()
+    with (
+        s3_server(ensure_binary("versitygw"), tmp_path / "s3") as server,
+        members(tmp_path / "etcd", ADDRESSES[:1]) as one,
+    ):
+        for key, value in KEYS.items():
+            one.call("put", {"key": key, "value": value})
+        for name, value in server.environment().items():
+            monkeypatch.setenv(name, value)
+        url = snapshots(store_of("prod", server.url), said).take()
+        one.lose(ADDRESSES[0])
+        ((key, content),) = server.objects().items()
+        (tmp_path / "fetched.db").write_bytes(content)
+        restored_as_the_restore_pod_does(one, tmp_path / "fetched.db")
+        assert keys_in(one.call("range", EVERYTHING)) == KEYS
+    assert key == "okd/prod/snapshot_2026-11-27_030005.db"
+    assert url == server.url.replace("okd", key)
+    assert said[-1].startswith(f"save etcd: {url}: ")
 
 
 def restored_as_the_restore_pod_does(three: Members, path: Path) -> None:
@@ -198,7 +222,7 @@ def restored_as_the_restore_pod_does(three: Members, path: Path) -> None:
 def test_the_lines_of_the_page_restore_a_copy(tmp_path: Path) -> None:
     with members(tmp_path / "members", ADDRESSES[:1]) as one:
         one.call("put", {"key": "/kubernetes.io/namespaces/one", "value": "1"})
-        path = snapshots(tmp_path / "saved", []).take()
+        path = Path(snapshots(tmp_path / "saved", []).take())
     section = PAGE.read_text().partition("## See that it can be restored")[2].partition("\n## ")[0]
     block = re.search(r"```console\n(.*?)```", section, re.DOTALL)
     assert block

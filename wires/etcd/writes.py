@@ -1,21 +1,15 @@
-"""The words for what is done with etcd, in the log of a run and in a write plan; and where a snapshot goes."""
-
-from pathlib import Path
+"""The words for what is done with etcd, in the log of a run and in a write plan."""
 
 from base.writes import Write
+from cluster.values.snapshots import BucketUrl, Store
 
 SAVE = "save etcd"
 """The action of the write, and the step of progress."""
 
 
-def folder_of(stack: str, snapshots: str) -> Path:
-    """Return the folder of a stack's snapshots: two stacks may name the same one in `snapshots`."""
-    return Path(snapshots, stack)
-
-
-def to_folder(folder: Path) -> Write:
+def to_store(store: Store) -> Write:
     """Return the write of a snapshot."""
-    return Write(f"folder {folder}", SAVE)
+    return Write(f"{'bucket' if isinstance(store, BucketUrl) else 'folder'} {store}", SAVE)
 
 
 def out_of_etcd(api_name: str, host: str) -> Write:

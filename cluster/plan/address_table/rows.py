@@ -17,6 +17,7 @@ from cluster.plan.network_config import NetworkConfig
 from cluster.values.address import IPV4, Address, Network, in_any, networks, parse_address
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 from cluster.values.mac import parse_mac
+from cluster.values.snapshots import BucketUrl
 
 CONFIG_FIELDS = {
     "networking.machineNetwork[].cidr": Use.MACHINES,
@@ -52,7 +53,7 @@ OPTION_FIELDS = {
     **{f"images.{name}": Use.REGISTRY for name in ("release", "keepalived", "haproxy", "coredns")},
     "upgrade.image": Use.REGISTRY,
 }
-"""The options, by path; `_of_nodes` has `node_addresses`."""
+"""The options, by path; `_of_nodes` has `node_addresses`, `_of_snapshots` has `snapshots`."""
 OF_A_MANAGED_NETWORK = tuple(
     f"{BARE}.{key}" for key in ("bootstrapProvisioningIP", "clusterProvisioningIP", "provisioningNetworkGateway")
 )
@@ -99,6 +100,7 @@ def rows_of(config: InstallConfig, options: MachineOptions = NO_OPTIONS) -> list
         *_of_reservations(config),
         *(row for index, host in enumerate(hosts) for row in _of_host(f"{BARE}.hosts[{index}]", host)),
         *_of_nodes(hosts, options),
+        *_of_snapshots(options),
         *(row._replace(path=f"{CONFIG}: {row.path}") for row in _of_fields(OPTION_FIELDS, options.model_dump())),
     ]
     installed = is_installed(options)
@@ -198,6 +200,11 @@ def _of_nodes(hosts: tuple[Host, ...], options: MachineOptions) -> Iterator[Row]
             path = f"{CONFIG}: node_addresses.{name}[{index}]"
             if address not in static.get(name, ()):
                 yield from _rows(Use.SERVER, str(address), path)
+
+
+def _of_snapshots(options: MachineOptions) -> Iterator[Row]:
+    if isinstance(options, Options) and (bucket := BucketUrl.of(options.snapshots)):
+        yield from _rows(Use.WEB_SERVER, bucket.endpoint, f"{CONFIG}: snapshots")
 
 
 def _static_addresses(host: Host) -> set[Address]:

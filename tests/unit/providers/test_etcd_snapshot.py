@@ -33,7 +33,7 @@ class Rig:
     said: list[str] = field(default_factory=list)
     connected: list[tuple[bytes, bytes, bytes]] = field(default_factory=list)
 
-    def take(self) -> Path:
+    def take(self) -> str:
         def connect(ca: bytes, certificate: bytes, key: bytes) -> FakeMembers:
             self.connected.append((ca, certificate, key))
             return self.members
@@ -58,7 +58,7 @@ def rig(tmp_path: Path) -> Rig:
 
 def test_a_snapshot_is_the_database_with_its_digest(rig: Rig) -> None:
     database, signer = rig.members.database, authority("etcd-signer")
-    assert rig.take().read_bytes() == database + hashlib.sha256(database).digest()
+    assert Path(rig.take()).read_bytes() == database + hashlib.sha256(database).digest()
     assert rig.connected == [(signer.pem.encode(), CLIENT.certificate.encode(), CLIENT.key.encode())]
     assert rig.members.asked == ["192.0.2.21"]
 

@@ -82,7 +82,7 @@ def test_a_certificate_that_expires_soon_stands_in_the_way(site: Site, monkeypat
 
 
 def test_an_etcd_that_is_not_saved_is_a_warning(site: Site) -> None:
-    assert "etcd is not saved first: `snapshots` names no folder" in site.ask().stdout
+    assert "etcd is not saved first: `snapshots` names no store" in site.ask().stdout
 
 
 @pytest.mark.parametrize(

@@ -135,9 +135,9 @@ def test_a_second_update_of_a_cluster_that_sleeps_asks_nobody(rig: Rig) -> None:
 
 def test_etcd_is_saved_into_the_folder_of_the_stack_first(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     saved = list[tuple[str, list[str]]]()
-    monkeypatch.setattr(EtcdSnapshots, "take", lambda self: saved.append((self.folder.name, [*rig.writes])))
+    monkeypatch.setattr(EtcdSnapshots, "take", lambda self: saved.append((str(self.store), [*rig.writes])))
     updated(rig, created(rig), power="off", snapshots="saves")
-    assert saved == [("prod", [])]
+    assert saved == [("saves/prod", [])]
     assert rig.on == []
 
 

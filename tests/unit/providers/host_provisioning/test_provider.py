@@ -263,7 +263,7 @@ class TestOutOfEtcd:
             (payload / f"{role.pool}.ign").write_text(master)
         asked: list[Any] = [hashlib.sha256(master.encode()).hexdigest()]
         monkeypatch.setattr(Departure, "prove", lambda _: asked.append("member"))
-        monkeypatch.setattr(EtcdSnapshots, "take", lambda own: asked.append((own.folder, len(rollouts.targets))))
+        monkeypatch.setattr(EtcdSnapshots, "take", lambda own: asked.append((own.store, len(rollouts.targets))))
         return asked
 
     def test_etcd_is_saved_once_it_can_spare_it_and_before_it_is_wiped(

@@ -9,6 +9,7 @@ import pytest
 from base.clock import SYSTEM_CLOCK
 from base.errors import EngineGoneError
 from cluster.values.balancer import Balancer
+from cluster.values.snapshots import Store
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_handoff.provider import _not_saved
@@ -60,10 +61,10 @@ def test_a_vip_that_has_moved_already_is_no_reason_to_save_nothing(lan: dict[str
 
 def test_an_engine_that_ends_meanwhile_moves_nothing(payload: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_kubeconfig(payload)
-    taken = list[Path]()
+    taken = list[Store]()
 
     def take(own: EtcdSnapshots) -> None:
-        taken.append(own.folder)
+        taken.append(own.store)
         with socket.create_server(("127.0.0.1", 0)) as engine:
             monkeypatch.setattr(SYSTEM_CLOCK, "engine", engine.getsockname())
 

@@ -41,11 +41,19 @@ def test_every_action_of_a_move_is_planned_and_nothing_else(balancer: Balancer) 
     assert guest.made == {*planned(old, VipHandoffOuts(), new)}
 
 
+@pytest.mark.parametrize(
+    ("snapshots", "target"),
+    [
+        ("/var/lib/snapshots", "folder /var/lib/snapshots/prod"),
+        ("s3://etcd", "bucket s3://etcd/prod"),
+        ("s3://etcd/okd?endpoint=https://s3.test", "bucket s3://etcd/okd/prod?endpoint=https://s3.test"),
+    ],
+)
 @pytest.mark.parametrize("balancer", Balancer)
-def test_a_move_may_save_etcd_if_the_stack_names_a_folder(balancer: Balancer) -> None:
-    options = {"balancer": balancer, "snapshots": "/var/lib/snapshots"}
+def test_a_move_may_save_etcd_if_the_stack_names_a_store(balancer: Balancer, snapshots: str, target: str) -> None:
+    options = {"balancer": balancer, "snapshots": snapshots}
     old, new = (spec_with(phase=phase, **options) for phase in (Phase.BOOTSTRAP, Phase.PRODUCTION))
-    assert Write("folder /var/lib/snapshots/prod", "save etcd") in {*planned(old, VipHandoffOuts(), new)}
+    assert Write(target, "save etcd") in {*planned(old, VipHandoffOuts(), new)}
 
 
 def test_a_proof_of_the_holder_writes_nothing() -> None:

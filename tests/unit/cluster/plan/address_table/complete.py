@@ -119,6 +119,7 @@ def _options(net: str, site: str, *, static: bool) -> dict[str, Any]:
         },
         provisioner={"manage": True, "base_image": {"source": f"{web}/base.qcow2", "sha256": "0" * 64}},
         images={name: f"{site}.18:5000/{name}{digest}" for name in ("keepalived", "haproxy", "coredns")},
+        snapshots=f"s3://etcd/okd?endpoint=https://{site}.19:9000",
     )
 
 

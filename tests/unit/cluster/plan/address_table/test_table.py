@@ -35,7 +35,7 @@ NO_ADDRESS = re.findall(
     platform.baremetal.hosts[].rootDeviceHints platform.baremetal.hosts[].bmc.username
     platform.baremetal.hosts[].bmc.password platform.baremetal.hosts[].bgpPeers[]
     config:consent config:bmc_credentials config:bmc_trust config:bmc_ca config:reinstall config:payload
-    config:wipe_disks config:snapshots config:power config:upgrade.version
+    config:wipe_disks config:power config:upgrade.version
     config:pull_secret config:runtime config:vrrp config:wait config:network_preflight
     config:bootstrap.pool config:bootstrap.base_volume config:bootstrap.base_sha256
     config:media.base_iso.sha256 config:media.base_iso_arm64.sha256 config:media.plain_http
