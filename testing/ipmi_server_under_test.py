@@ -8,8 +8,9 @@ from pydantic import SecretStr
 from base.errors import Fault
 from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound
+from providers.host_provisioning.installation.adapters import Adapters, Target
 from providers.host_provisioning.installation.boot_procedures import NetworkBoot
-from providers.host_provisioning.installation.engine import Adapters, Installation, Target
+from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.evidence import Evidence
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock

@@ -13,8 +13,9 @@ from boot_media.media_server import MediaServer
 from cluster.values.bmc_url import UEFI_HTTP
 from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.model import AsFound
+from providers.host_provisioning.installation.adapters import Adapters, Target
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, HttpBoot, VirtualCd
-from providers.host_provisioning.installation.engine import Adapters, Installation, Target
+from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.evidence import Evidence
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fleet, Options, running, uuid_of

@@ -18,9 +18,10 @@ from providers.etcd_access import EtcdAccess
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.drain import Drain
 from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.host_provisioning.installation.adapters import Adapters, Missing, Target
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.durations import latest_s
-from providers.host_provisioning.installation.engine import HEARTBEAT_S, Adapters, Installation, Missing, Target
+from providers.host_provisioning.installation.engine import HEARTBEAT_S, Installation
 from providers.host_provisioning.installation.evidence import Evidence
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan

@@ -30,7 +30,8 @@ from cluster.plan.model import Server
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 from providers.etcd_health import DEGRADED
-from providers.host_provisioning.installation.engine import Installation, Target
+from providers.host_provisioning.installation.adapters import Target
+from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.machines.model import MachinesSpec

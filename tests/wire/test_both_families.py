@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from providers.host_provisioning.composition import _missing_kubelet
-from providers.host_provisioning.installation.engine import Target
+from providers.host_provisioning.installation.adapters import Target
 from providers.pulumi.dynamic import Provider
 from providers.vip_handoff.provider import VipHandoffProvider
 from providers.vip_held.provider import VipHeldProvider

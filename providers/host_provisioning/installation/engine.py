@@ -21,23 +21,20 @@ It ejects the media before the host first boots from disk: a host that is On wit
 
 import math
 from collections.abc import Callable, Generator
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from functools import partial
 
-from base.clock import Clock
 from base.errors import BmcIdentityError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
-from base.progress import Progress, Report
+from base.progress import Progress
 from boot_media.disk import CHOSEN, FAILED, REFUSED, STALE
 from boot_media.iso import names_boot_iso
 from providers.consent import naming
-from providers.host_provisioning.installation.boot_procedures import BootMedia, BootProcedure
-from providers.host_provisioning.installation.evidence import Evidence
+from providers.host_provisioning.installation.adapters import Adapters, Target
 from providers.host_provisioning.installation.iso_fault import IsoFault
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
 from providers.mark_file import Ended
 from wires.bmc.boot_mode import BootMode, SecureBootProof
-from wires.bmc.client import CD, ONCE, SPELLINGS, BmcClient, Identity, Power
+from wires.bmc.client import CD, ONCE, SPELLINGS, Identity, Power
 from wires.bmc.steps import STEP_S, Steps, Waits, names_image
 from wires.redfish.client.masking import shown
 
@@ -58,51 +55,6 @@ ADOPTING, FIRST_BOOT = "adopting, as it runs from its disk", "booting from disk"
 TAKING_OUT = "taking it out of the cluster"
 INSTALLED, WAS_UP = "installed", "adopted"
 """The last step of a host that was installed, and of one that ran already."""
-
-
-@dataclass(frozen=True)
-class Target:
-    """One host to install.
-
-    Args:
-        name: Name in the install-config.
-        uuid: Identity that the BMC must report, a UUID or serial; if empty, any machine is accepted.
-        address: Address at which the installed system answers.
-        reinstall: Install the host even if it runs from its disk.
-        untouchable: Why it may only be adopted; None if it may be installed.
-    """
-
-    name: str
-    uuid: str
-    address: str
-    reinstall: bool = False
-    untouchable: Fault | None = None
-
-
-Missing = Callable[[Target], str | None]
-"""Returns what the installed system lacks to be up; None if it is up."""
-
-
-@dataclass(frozen=True)
-class Adapters:
-    """Everything outside the engine that an installation uses.
-
-    Args:
-        boot_procedure: How the server gets to its boot ISO.
-        missing: Reads what the installed system lacks.
-        guard: Lock on the server, held during the whole installation.
-        take_out: Takes the server, which is off, out of the cluster before it is wiped; None if it has no part in it.
-    """
-
-    bmc: BmcClient
-    clock: Clock
-    media: BootMedia
-    boot_procedure: BootProcedure
-    missing: Missing
-    report: Report
-    guard: AbstractContextManager[None]
-    evidence: Evidence
-    take_out: Callable[[], Waits] | None = None
 
 
 @dataclass

@@ -17,7 +17,7 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 
 import sushy
 from pydantic import SecretStr
-from requests import PreparedRequest, RequestException, Response, exceptions
+from requests import PreparedRequest, Response, exceptions
 from requests.adapters import HTTPAdapter
 from sushy.connector import Connector
 from urllib3.exceptions import ProtocolError
@@ -36,6 +36,7 @@ from wires.redfish.client.reasons import REFUSED_LOGIN, reason_of
 from wires.redfish.client.refusal_body import make_readable
 from wires.redfish.client.tasks import document_of, task_path
 from wires.redfish.client.tls import tls_context
+from wires.redfish.client.transport_errors import AnswerTooLongError, OutOfReadsError, OutOfTimeError, RedirectedError
 
 ROOT = "/redfish/v1/"
 """Path of the service root, which every BMC shows to anyone."""
@@ -379,33 +380,3 @@ def _seconds(retry_after: str) -> float:
         return max(0.0, (parsedate_to_datetime(text) - datetime.now(UTC)).total_seconds())
     except (ValueError, TypeError):
         return 0.0
-
-
-class AnswerTooLongError(RequestException):
-    """An answer that is longer than any Redfish resource."""
-
-    def __init__(self, limit: int) -> None:
-        super().__init__(f"its answer is longer than {limit // 1024:,} KiB")
-
-
-class OutOfReadsError(RequestException):
-    """The BMC has had all the requests that it gets, so this one was not sent."""
-
-    def __init__(self, sent: int) -> None:
-        super().__init__(f"{sent} requests were sent, and one BMC gets no more")
-
-
-class OutOfTimeError(RequestException):
-    """All answers together took too long, so the request was not sent."""
-
-
-class RedirectedError(RequestException):
-    """The BMC redirects to another server, which gets no password.
-
-    Args:
-        server: `https://host[:port]` of the other one.
-    """
-
-    def __init__(self, server: str) -> None:
-        super().__init__(f"it redirects to {server}")
-        self.server = server

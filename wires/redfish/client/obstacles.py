@@ -11,7 +11,7 @@ from urllib3.exceptions import SSLError as TlsError
 
 from wires.bmc.access import Limits
 from wires.certificates import EXPIRED
-from wires.redfish.client.connector import AnswerTooLongError, OutOfReadsError, OutOfTimeError, RedirectedError
+from wires.redfish.client.transport_errors import AnswerTooLongError, OutOfReadsError, OutOfTimeError, RedirectedError
 
 UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
 # X509_V_ERR_* of OpenSSL's x509_vfy.h; Python's ssl has no names

@@ -25,8 +25,9 @@ from providers.host_provisioning import composition, provision
 from providers.host_provisioning.composition import FENCED, RAN, mark_of
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.host_provisioning.installation.adapters import Target
 from providers.host_provisioning.installation.boot_procedures import HttpBoot, NetworkBoot, VirtualCd
-from providers.host_provisioning.installation.engine import Installation, Target
+from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.removal import Removal
 from providers.mark_file import Ended

@@ -4,8 +4,9 @@ from contextlib import nullcontext
 
 from base.errors import Fault
 from base.progress import Progress, Report
+from providers.host_provisioning.installation.adapters import Adapters, Target
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, VirtualCd
-from providers.host_provisioning.installation.engine import Adapters, Installation, Target
+from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.evidence import Evidence
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock

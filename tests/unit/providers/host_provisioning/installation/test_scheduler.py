@@ -8,8 +8,9 @@ from contextlib import nullcontext
 import pytest
 
 from base.errors import BmcTransientError, EngineGoneError
+from providers.host_provisioning.installation.adapters import Adapters, Target
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
-from providers.host_provisioning.installation.engine import Adapters, Installation, Target
+from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.evidence import Evidence
 from providers.host_provisioning.installation.scheduler import install_all
 from testing.fakes.bmc import FakeBmc
