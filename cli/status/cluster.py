@@ -17,7 +17,7 @@ from cluster.values.balancer import Balancer
 from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path, read_kubeconfig
 from payload.reading import read_payload
 from providers.consent import missing_consent
-from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.etcd_health import member_problem
 from providers.joining.certificates import REQUESTS
 from providers.joining.nodes import Nodes, Requests
 from wires.api.api import Api
@@ -185,7 +185,7 @@ def member_rows(cluster: Cluster, api: KubernetesReader) -> Rows:
 
 def health_rows(cluster: Cluster, api: KubernetesReader) -> Rows:
     """Yield the row of the health of etcd's members."""
-    problem = EtcdQuorum(api, cluster.vip).member_problem()
+    problem = member_problem(api, cluster.vip)
     says = short(problem) if problem else "all members answer"
     yield Row("etcd", "health", cluster.unfinished if problem else Level.GOOD, says)
 

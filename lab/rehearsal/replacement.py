@@ -57,7 +57,7 @@ class Replacements(KubeDrill):
             DEATHS[death](self.provisioner, name)
             self._preview(server)
             if killed_in:
-                self._killed(killed_in)
+                self._killed(name, killed_in)
             self.stack.run(*UP)
             took_s = time.monotonic() - began
             self._is_back(name)
@@ -76,9 +76,11 @@ class Replacements(KubeDrill):
         wanted = f"will be switched off, then taken out of etcd and the cluster, then wiped: {server.name}"
         self.report.prove("the preview says", wanted=wanted, seen=wanted if wanted in text else "")
 
-    def _killed(self, step: str) -> None:
+    def _killed(self, name: str, step: str) -> None:
         """Kill the CLI in a step, and have the next `up` go on."""
-        outcome = self.stack.try_run(*UP, on_line=Once(step, lambda pid: os.kill(pid, signal.SIGKILL)))
+        # The outputs of a failed update name the steps of installations, too.
+        watch = Once(f"BmcHost .*-{name} .*{step}", lambda pid: os.kill(pid, signal.SIGKILL))
+        outcome = self.stack.try_run(*UP, on_line=watch)
         self.report.prove(f"`up` was killed in {step!r}", wanted=-signal.SIGKILL, seen=outcome.code)
         self.stack.run("cancel", "--yes", quiet=True)
 

@@ -107,6 +107,12 @@ def recipe_of(spec: HostProvisioningSpec) -> Recipe:
     )
 
 
+def quorum_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig) -> EtcdQuorum:
+    """Return the cluster's etcd, as asked before a server with a copy of it is touched."""
+    api, report = KubeApi.by(kubeconfig, spec.api_name), plugin.row(spec.urn)
+    return EtcdQuorum(api, spec.api_vip, SYSTEM_CLOCK, report, in_production=bool(spec.out_of_etcd))
+
+
 def departure_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig, name: str) -> Departure:
     """Return what takes a host out of etcd and the cluster, in production."""
     api = KubeApi.by(kubeconfig, spec.api_name)
@@ -116,7 +122,7 @@ def departure_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig, name: str) 
         api_name=spec.api_name,
         api=api,
         access=EtcdAccess(api, spec.api_vip, EtcdClient),
-        quorum=EtcdQuorum(api, spec.api_vip),
+        quorum=quorum_of(spec, kubeconfig),
         clock=SYSTEM_CLOCK,
     )
 

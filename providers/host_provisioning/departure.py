@@ -12,7 +12,7 @@ from base.clock import Clock
 from base.errors import ProvisioningError
 from base.write_guard import make
 from providers.etcd_access import EtcdAccess, IncompleteEtcdError
-from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum, Problem
+from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum, Problem, SilentEtcdError
 from wires.api.resources import NODE_LIST, KubernetesKeeper
 from wires.bmc.steps import Waits
 from wires.etcd.member import DeclinedError, EtcdMember
@@ -73,21 +73,28 @@ class Departure:
             return f"etcd cannot be asked: {type(error).__name__}: {error}"
 
     def _need(self) -> Problem | None:
-        """Return why etcd cannot do without the server: each other member has to answer, and confirm a majority."""
+        """Return why etcd cannot do without the server: each other member has to answer, and confirm a majority.
+
+        Raises:
+            SilentEtcdError: One does not.
+            OSError: The API cannot be asked.
+        """
         if not self.quorum.presence(self.host, self.addresses):
             return None
         try:
             etcd, asked = self._reach()
             members = {*etcd.members(asked).values()}
-        except (ConnectionError, IncompleteEtcdError) as error:
+        except IncompleteEtcdError as error:
             return f"etcd cannot be asked: {error}", REACH
+        except ConnectionError as error:
+            raise SilentEtcdError(f"etcd cannot be asked: {error}", REACH) from None
         others, own = sorted(members - {*self.addresses}), sorted(members & {*self.addresses})
         if len(others) < OTHERS:
             return f"etcd has {len(others)} other members, wanted {OTHERS} or more", KEEP
         problems = {each: _problem(etcd, each) for each in (*others, *own)}
         for other in others:
             if problem := problems[other]:
-                return f"another member of etcd does not answer, {other}: {problem}", REPAIR
+                raise SilentEtcdError(f"another member of etcd does not answer, {other}: {problem}", REPAIR)
         # One that declines is alive: a learner, of a server that an earlier run has reinstalled, reads nothing.
         alive = [each for each in own if problems[each] is None or isinstance(problems[each], DeclinedError)]
         return (f"{self.host} is a member of etcd that answers ({', '.join(alive)})", OFF) if alive else None

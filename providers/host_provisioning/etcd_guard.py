@@ -8,9 +8,12 @@ server has a copy to lose.
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
+from base.clock import Clock
 from base.errors import ProvisioningError
+from base.progress import Report
 from base.spec import Model
 from providers.etcd_health import member_problem
+from providers.first_answer import first_answer
 from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader, Metadata, Reporting
 
 RUNNING = "EtcdRunningInCluster"
@@ -33,6 +36,19 @@ Problem = tuple[str, str]
 """What is wrong, and the fix."""
 
 
+class SilentEtcdError(ConnectionError):
+    """A member of etcd that has to answer does not.
+
+    Args:
+        what: What is wrong.
+        fix: What to do about it.
+    """
+
+    def __init__(self, what: str, fix: str) -> None:
+        super().__init__(what)
+        self.problem: Problem = what, fix
+
+
 class _Node(Model):
     metadata: Metadata
 
@@ -44,6 +60,8 @@ class EtcdQuorum:
     api: KubernetesReader
     vip: str
     """Address of the API."""
+    clock: Clock
+    report: Report
     in_production: bool = True
     """In phase bootstrap, etcd's operator may not have started."""
 
@@ -58,11 +76,17 @@ class EtcdQuorum:
     def refuse(self, host: str, asked: Callable[[], Problem | None]) -> None:
         """Return if nothing speaks against a wipe.
 
+        Args:
+            host: Its name.
+            asked: Returns what does, or raises an OSError, such as a `SilentEtcdError`: nobody says.
+
         Raises:
-            ProvisioningError: Something does, or the API does not say. Nothing was touched.
+            ProvisioningError: Something does, or nobody says in time. Nothing was touched.
         """
         try:
-            problem = asked()
+            problem = first_answer(asked, self.clock, self.report)
+        except SilentEtcdError as error:
+            problem = error.problem
         except OSError as error:
             what = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
             problem = what, self._answer
@@ -77,7 +101,7 @@ class EtcdQuorum:
             ProvisioningError: The API does not say. Nothing was touched.
         """
         try:
-            etcd = self.api.get(self.vip, ETCD, Reporting)
+            etcd = first_answer(lambda: self.api.get(self.vip, ETCD, Reporting), self.clock, self.report)
         except OSError as error:
             what = f"etcd cannot be asked through {self.vip}, and two servers that run it fence each other"
             raise ProvisioningError(f"{what}: {type(error).__name__}: {error}", fix=self._answer) from None
@@ -105,7 +129,7 @@ class EtcdQuorum:
         members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap)
         if not members or not {*members.data.values()} & {*addresses}:
             return "it is not yet a member of etcd"
-        return self.member_problem()
+        return member_problem(self.api, self.vip)
 
     def node(self, host: str) -> Problem | None:
         """Return that a server's node exists. None: it does not.
@@ -126,13 +150,5 @@ class EtcdQuorum:
         return (f"{host} is a member of etcd ({', '.join(listed)})", TAKE_OUT) if listed else None
 
     def _quorum(self) -> Problem | None:
-        problem = self.member_problem()
+        problem = member_problem(self.api, self.vip)
         return (problem, REPAIR) if problem else None
-
-    def member_problem(self) -> str | None:
-        """Return which member of etcd does not answer, as its operator reports. None: all do.
-
-        Raises:
-            OSError: The API cannot be asked.
-        """
-        return member_problem(self.api, self.vip)

@@ -10,7 +10,7 @@ from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import composition
 from providers.host_provisioning.departure import Departure
-from providers.host_provisioning.etcd_guard import IN_PRODUCTION, EtcdQuorum
+from providers.host_provisioning.etcd_guard import IN_PRODUCTION
 from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.scheduler import install_all
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
@@ -27,7 +27,6 @@ from providers.node_joining import joining_of
 from providers.pulumi import plugin
 from providers.pulumi.workers import by_host
 from providers.registered import let_go
-from wires.api.kubernetes import KubeApi
 
 
 def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisioningOuts:
@@ -110,8 +109,7 @@ def _adopted(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kub
     """Return the hosts that are not touched, see `InstallationPlan.adopted`."""
     if spec.fenced:
         known = needed(spec.stack, kubeconfig, "controlPlane.fencing", removable=False)
-        etcd = EtcdQuorum(KubeApi.by(known, spec.api_name), spec.api_vip, in_production=bool(spec.out_of_etcd))
-        return frozenset(plan.pending if etcd.fences() else ())
+        return frozenset(plan.pending if composition.quorum_of(spec, known).fences() else ())
     return frozenset(
         name
         for name in (*plan.replaced, *plan.joining)
@@ -139,8 +137,7 @@ def _departures(
             departures[name] = composition.departure_of(spec, known, name)
             departures[name].prove()
         else:
-            etcd = EtcdQuorum(KubeApi.by(known, spec.api_name), spec.api_vip, in_production=False)
-            etcd.refuse_member(name, spec.hosts[name].addresses)
+            composition.quorum_of(spec, known).refuse_member(name, spec.hosts[name].addresses)
     return departures
 
 

@@ -207,7 +207,6 @@ def replaced_below(site: Site) -> Iterator[None]:
             for module in ("providers.machines.provider", "providers.bmc_host.provider", provision, composition)
         },
         f"{provision}.read_kubeconfig": lambda _: object(),
-        f"{provision}.KubeApi.by": lambda *_: site,
         f"{provision}.IsoMedia": lambda *_: nullcontext(site.media),
         f"{provision}.install_all": _install_all,
         f"{composition}.image_server_of": lambda _: nullcontext(),

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from base.errors import ProvisioningError
+from base.progress import Progress
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import EtcdQuorum
@@ -35,7 +36,9 @@ def operated(three: Members) -> OperatedApi:
 
 def departure(api: OperatedApi) -> Departure:
     access = EtcdAccess(api, VIP, lambda *_: client())
-    return Departure("master-2", (DEAD,), "api.okd.lab.test", api, access, EtcdQuorum(api, VIP), FakeClock(0))
+    clock = FakeClock(0)
+    quorum = EtcdQuorum(api, VIP, clock, list[Progress]().append)
+    return Departure("master-2", (DEAD,), "api.okd.lab.test", api, access, quorum, clock)
 
 
 def test_a_dead_member_is_replaced_without_a_lost_write(tmp_path: Path) -> None:

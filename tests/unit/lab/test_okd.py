@@ -27,7 +27,7 @@ from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
 from providers.etcd_access import EtcdAccess
-from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.etcd_health import member_problem
 from providers.okd_installed.engine import OkdInstalledEngine
 from providers.okd_installed.model import OkdInstalledOuts
 from providers.server_objects.model import ServerObjectsSpec
@@ -235,12 +235,11 @@ def test_this_program_finds_etcds_members_and_the_one_that_is_dead(cluster: Clus
     connect = create_autospec(lambda *_: None)
     assert EtcdAccess(api, "", connect).reach() == (connect.return_value, addresses)
     assert connect.call_args.args[0] == b"the CA"
-    quorum = EtcdQuorum(api, "")
-    assert quorum.member_problem() is None
+    assert member_problem(api, "") is None
     cluster.dead = {addresses[0]}
     cluster.act()
     words = f"a member of etcd does not answer: 2 of 3 members are available, {addresses[0]} is unhealthy"
-    assert quorum.member_problem() == words
+    assert member_problem(api, "") == words
 
 
 def test_a_cluster_at_rest_is_read_and_not_written(cluster: Cluster) -> None:

@@ -52,8 +52,9 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Report
 
         def up(*_: str, on_line: OnLine) -> Outcome:
             for step in KILLED_IN:
+                on_line(f"              - {step:<24}: 78.3", 4242)
                 if found.reaches_the_step:
-                    on_line(f"BmcHost rehearsal-{HOLDER.name} {step}: 5 s spent", 4242)
+                    on_line(f"    BmcHost rehearsal-{HOLDER.name}  {step}: 5 s spent", 4242)
             return Outcome(-signal.SIGKILL if found.killed_in else 0, "")
 
         def pulumi(*words: str, **_: object) -> str:

@@ -7,6 +7,7 @@ import pytest
 
 from base import log
 from base.errors import ProvisioningError
+from base.progress import Progress, Report
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning.departure import KEEP, OFF, OUT_S, REACH, Departure
 from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum
@@ -28,6 +29,7 @@ class Rig:
         default_factory=lambda: FakeMembers(listed=dict(ADDRESSES), broken={"192.0.2.23": "UNAVAILABLE: refused"})
     )
     clock: FakeClock = field(default_factory=lambda: FakeClock(0))
+    report: Report = list[Progress]().append
     api: OperatedApi = field(init=False)
 
     def __post_init__(self) -> None:
@@ -39,7 +41,7 @@ class Rig:
     @property
     def departure(self) -> Departure:
         access = EtcdAccess(self.api, VIP, lambda *_: self.members)
-        quorum = EtcdQuorum(self.api, VIP)
+        quorum = EtcdQuorum(self.api, VIP, self.clock, self.report)
         own = ("192.0.2.23", "2001:db8::23")
         return Departure(HOST, own, "api.okd.lab.test", self.api, access, quorum, self.clock)
 
@@ -133,6 +135,22 @@ def test_etcd_that_cannot_be_asked_keeps_it(rig: Rig) -> None:
     rig.members.broken = dict.fromkeys(ADDRESSES.values(), "UNAVAILABLE: filtered")
     what = "etcd cannot be asked: UNAVAILABLE: filtered"
     assert rig.refused() == f"master-2: not wiped: {what}. Fix: {REACH}"
+
+
+def test_an_etcd_that_elects_a_leader_is_waited_for(rig: Rig) -> None:
+    """As after the death of the server that led."""
+    dead, lines = rig.members.broken, list[str]()
+    rig.members.broken = dict.fromkeys(ADDRESSES.values(), "UNAVAILABLE: etcdserver: no leader")
+
+    def elect(line: Progress) -> None:
+        lines.append(str(line))
+        if rig.clock.now() >= 10:
+            rig.members.broken = dead
+
+    rig.report = elect
+    rig.departure.prove()
+    assert lines[-1] == "asking the API: no answer yet (SilentEtcdError); at most 50 s left"
+    assert rig.members.removed == []
 
 
 def test_a_refusal_of_etcd_ends_it_before_the_wipe(rig: Rig) -> None:

@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from base.errors import ProvisioningError
+from base.progress import Progress
 from providers.host_provisioning.etcd_guard import RUNNING, EtcdQuorum
+from testing.fakes.clock import FakeClock
 from wires.api.resources import R
 
 VIP = "192.0.2.5"
@@ -51,8 +53,12 @@ class FakeApi:
         return model.model_validate(resource) if resource else None
 
 
+def quorum(api: FakeApi, *, in_production: bool = True) -> EtcdQuorum:
+    return EtcdQuorum(api, VIP, FakeClock(), list[Progress]().append, in_production=in_production)
+
+
 def refused(api: FakeApi) -> str | None:
-    etcd, addresses = EtcdQuorum(api, VIP), ("192.0.2.23", "2001:db8::23")
+    etcd, addresses = quorum(api), ("192.0.2.23", "2001:db8::23")
     try:
         etcd.refuse("master-2", lambda: etcd.presence("master-2", addresses))
     except ProvisioningError as error:
@@ -131,12 +137,12 @@ def test_a_server_that_the_cluster_counts_on_is_not_wiped(resources: dict[str, A
 def test_a_server_is_back_once_all_members_answer(
     addresses: list[str], resources: dict[str, Any], why: str | None
 ) -> None:
-    assert EtcdQuorum(FakeApi({**OUT, **resources}), VIP).absence(addresses) == why
+    assert quorum(FakeApi({**OUT, **resources})).absence(addresses) == why
 
 
 def test_in_phase_bootstrap_only_a_member_is_refused() -> None:
     api = FakeApi({**OUT, NODE: {"metadata": {"name": "master-2"}}})
-    etcd = EtcdQuorum(api, VIP, in_production=False)
+    etcd = quorum(api, in_production=False)
     etcd.refuse_member("master-2", ["192.0.2.23"])
     with pytest.raises(ProvisioningError, match=r"master-2 is a member of etcd \(192\.0\.2\.22\)"):
         etcd.refuse_member("master-2", ["192.0.2.22"])
@@ -157,9 +163,9 @@ def test_an_api_that_does_not_answer_allows_nothing() -> None:
     ],
 )
 def test_servers_fence_each_other_once_etcd_runs_on_them(reported: dict[str, Any] | None, fences: bool) -> None:
-    assert EtcdQuorum(FakeApi({ETCD: reported} if reported else {}), VIP).fences() is fences
+    assert quorum(FakeApi({ETCD: reported} if reported else {})).fences() is fences
 
 
 def test_servers_that_may_fence_each_other_are_not_touched() -> None:
     with pytest.raises(ProvisioningError, match=f"etcd cannot be asked through {VIP}, and two servers that run it"):
-        EtcdQuorum(FakeApi(down=True), VIP).fences()
+        quorum(FakeApi(down=True)).fences()

@@ -21,7 +21,7 @@ from cluster.values.role import Role
 from providers import registered
 from providers.asleep import STACK
 from providers.etcd_snapshot import EtcdSnapshots
-from providers.host_provisioning import provision
+from providers.host_provisioning import composition, provision
 from providers.host_provisioning.composition import FENCED, RAN, mark_of
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import EtcdQuorum
@@ -33,6 +33,7 @@ from providers.mark_file import Ended
 from testing import payloads
 from testing.certificate_requests import FakeCluster, client_request
 from testing.certificates import authority
+from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault, Options, running
 from testing.kubeconfigs import write_kubeconfig
 from tests.unit.cli.runs.test_timeline import line
@@ -66,6 +67,7 @@ class Rollouts:
 def rollouts(monkeypatch: pytest.MonkeyPatch) -> Rollouts:
     made = Rollouts()
     monkeypatch.setattr(provision, "install_all", made)
+    monkeypatch.setattr(composition, "SYSTEM_CLOCK", FakeClock())
     return made
 
 

@@ -1,0 +1,32 @@
+"""The first questions to the API of a running cluster, before anything is touched: they wait for an answer.
+
+When a server of the control plane dies, the API is gone until the VIP has moved, haproxy has missed the server, and
+etcd has a leader again: with a real Kubernetes on emulated machines, longer than 10 s (2026-11).
+"""
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from base.clock import Clock
+from base.progress import Progress, Report
+
+T = TypeVar("T")
+WITHIN_S, AGAIN_S = 60.0, 2.0
+ASKING = "asking the API"
+
+
+def first_answer(ask: Callable[[], T], clock: Clock, report: Report) -> T:
+    """Return what the API, or an etcd that it leads to, says.
+
+    Raises:
+        OSError: It has not said anything for `WITHIN_S` seconds.
+    """
+    deadline = clock.now() + WITHIN_S
+    while True:
+        try:
+            return ask()
+        except OSError as error:
+            if (left_s := deadline - clock.now()) <= 0:
+                raise
+            report(Progress(ASKING, f"no answer yet ({type(error).__name__}); at most {left_s:.0f} s left"))
+        clock.sleep(AGAIN_S)
