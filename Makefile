@@ -73,7 +73,7 @@ fmt: setup ## Format the code and sort its imports
 
 # Each worker collects all that it is given. So tests that wait for engines and machines more than they work have workers of
 # their own, beside those that use the cores meanwhile, and those that run by themselves are given by their files.
-WAITING := $(addprefix tests/,e2e process wire)
+WAITING := $(addprefix tests/,e2e fuzz process wire)
 WORKING := $(filter-out $(WAITING),$(patsubst %/,%,$(wildcard tests/*/)))
 SESSION := $(PY) -m pytest -q -m "not alone and not kubernetes and not fleet and not provisioner and not conformance"
 test: _tools check ## check, then all tiers of tests: unit, program, plugin, process, wire, end to end

@@ -24,7 +24,7 @@ from testing.preview_steps import preview, step_on
 from tests.program.graph import Declared, Graph, run
 from wires.bmc.identity import MachineId
 
-IN_PRODUCTION = {"phase": "production", "import_production": True}
+IN_PRODUCTION: dict[str, Any] = {"phase": "production", "import_production": True}
 CHANGES = {
     "api-vip": Variant(lambda config: bare(config).update(apiVIPs=["192.168.111.6"])),
     "deadline": Variant(options={"handoff": {**plans.options()["handoff"], "deadline_s": 240}}),
