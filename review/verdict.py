@@ -171,7 +171,7 @@ def _vm(preview: Preview) -> Iterator[Sentence]:
             case "replace":
                 yield Sentence(f"Deletes the bootstrap VM {name} with its disk, and builds it again.", is_grave=True)
             case _ if {*marked(BootstrapVmSpec, BUILT_FROM)} & {*change.step.changed}:
-                guard = "if a server of the control plane answers already, `up` ends there with an error"
+                guard = "if a server of the control plane runs already, `up` ends there with an error"
                 text = f"Builds the bootstrap VM {name} again, with a new disk; {guard}."
                 yield Sentence(text, is_grave=True)
             case _:

@@ -146,7 +146,7 @@ class ServerUnderTest:
     def _boot_procedure(self, bmc: SushyBmc) -> BootProcedure:
         if self.kind == UEFI_HTTP:
             return HttpBoot(bmc, self.media, NAME, self.clock)
-        return VirtualCd(bmc, self.media)
+        return VirtualCd(bmc, self.media, NAME)
 
     def install(self) -> None:
         run_steps(self.installation().run(), self.clock)

@@ -19,6 +19,7 @@ FREE_FIX = (
 KEPT_FIX = (
     "run `pulumi up` without --continue-on-error; if its name, pool or libvirtURI was changed, revert that first"
 )
+CHANGED_FIX = "revert the change, or go on to phase production; or begin again with `pulumi destroy`"
 GONE_FIX = "if that is a node of this cluster, go on to phase production; else free its address"
 
 
@@ -48,6 +49,8 @@ class NetworkProbes:
     vip_macs: Callable[[], frozenset[str]]
     answering_node: Callable[[], str | None]
     """Returns the address of a control-plane node whose API port answers, or None."""
+    running_node: Callable[[], str | None]
+    """Returns that of one whose kubelet listens, or None: it may be in etcd long before its API answers."""
     macs_of: Callable[[str], frozenset[str]]
     """Returns the MACs that answer an address."""
 
@@ -80,9 +83,9 @@ class BootstrapVmEngine:
             self.report(Progress("running" if domain.running else "started again"))
             return
         node = network.answering_node()
-        if domain and node:
-            what = f"its configuration has changed, and {node} of the control plane answers already"
-            raise HypervisorError(what, where=vm.name, fix="revert the change, or go on to phase production")
+        if domain and (runs := node or network.running_node()):
+            what = f"its configuration has changed, and {runs} of the control plane runs already"
+            raise HypervisorError(what, where=vm.name, fix=CHANGED_FIX)
         self._refuse_foreign_vip(vm, network, is_changed=domain is not None)
         if node:  # a new disk is another cluster
             raise HypervisorError(f"it is gone, and {node} answers already", where=vm.name, fix=GONE_FIX)

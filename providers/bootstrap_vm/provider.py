@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from assets.contract import API_PORT
+from assets.contract import API_PORT, KUBELET_PORT
 from assets.ignition import compose
 from base.clock import SYSTEM_CLOCK
 from base.errors import Fault
@@ -19,7 +19,7 @@ from wires.segment.neighbours import macs_on
 
 
 class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
-    """Builds, adopts and removes the VM; rebuilds it for a changed Ignition config while no control plane answers."""
+    """Builds, adopts and removes the VM; rebuilds it for a changed Ignition config while no control plane runs."""
 
     outputs_are_inputs = True
 
@@ -61,10 +61,11 @@ def _network(spec: BootstrapVmSpec) -> NetworkProbes:
     return NetworkProbes(
         vip=spec.vip,
         vip_macs=lambda: macs_on(spec.bridge, spec.vip),
-        answering_node=lambda: _answering(spec.nodes),
+        answering_node=lambda: _listening(spec.nodes, API_PORT),
+        running_node=lambda: _listening(spec.nodes, KUBELET_PORT),
         macs_of=lambda address: macs_on(spec.bridge, address),
     )
 
 
-def _answering(nodes: tuple[str, ...]) -> str | None:
-    return next((node for node in nodes if connect_problem(node, API_PORT) is None), None)
+def _listening(nodes: tuple[str, ...], port: int) -> str | None:
+    return next((node for node in nodes if connect_problem(node, port) is None), None)

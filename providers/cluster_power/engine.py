@@ -37,6 +37,12 @@ DEAD = (
 )
 
 
+SILENT = (
+    "see the consoles of the servers with a copy of etcd, unless the line says itself why the API does not answer; "
+    f"{GO_ON}"
+)
+
+
 class Each(Protocol):
     """Calls a function with each host, side by side, and returns the results."""
 
@@ -124,13 +130,18 @@ class ClusterPowerEngine:
             self._powers(group)
             self.report(Progress("switching on", ", ".join(few(group))))
             self._drive(group, lambda steps: steps.power(Power.ON), self.spec.bmc_s, "did not go on", AGAIN)
-            self._until(partial(self._missing, group, joining), "waking", DEAD)
+            late = self._until(partial(self._missing, group, joining), "waking")
+            self._refuse_late(late, DEAD if joining.is_answered else SILENT)
         is_whole = {*with_etcd} == {*self.spec.groups[1]}
-        self._until(partial(self._unproven, holder, with_etcd=is_whole), "proving", "see what the line says")
+        late = self._until(partial(self._unproven, holder, with_etcd=is_whole), "proving")
+        self._refuse_late(late, "see what the line says")
 
-    def _until(self, check: Callable[[], str | None], step: str, fix: str) -> None:
+    def _until(self, check: Callable[[], str | None], step: str) -> str | None:
         wait = Wait(self.clock, self.spec.host_s, poll_s=POLL_S)
-        if late := wait.until(check, with_time_left(self.report, step)):
+        return wait.until(check, with_time_left(self.report, step))
+
+    def _refuse_late(self, late: str | None, fix: str) -> None:
+        if late:
             raise PowerError(f"{late}, after {self.spec.host_s:g} s", where="power", fix=fix)
 
     def _missing(self, group: Sequence[str], joining: Joining) -> str | None:

@@ -238,7 +238,7 @@ def _adapters(
 def _boot_procedure(spec: HostProvisioningSpec, name: str, bmc: BmcClient, media: IsoMedia) -> BootProcedure:
     match spec.hosts[name].bmc.boot_method:
         case BootMethod.VIRTUAL_CD:
-            return VirtualCd(bmc, media)
+            return VirtualCd(bmc, media, name)
         case BootMethod.IPXE:
             return NetworkBoot(bmc, media, name, SYSTEM_CLOCK, spec.boot_macs[name])
         case BootMethod.UEFI_HTTP:

@@ -87,6 +87,16 @@ def test_a_review_equals_the_golden_one(
     assert "urn:pulumi" not in found
 
 
+def test_an_upgrade_that_is_added_in_a_sleep_is_refused_by_a_preview(
+    stacks: dict[str, Project], tmp_path: Path
+) -> None:
+    """The engine gives each provider process the options of this run; in the state, `power` is on."""
+    project = stacks["production"].copy(tmp_path / "asleep")
+    project.set(power="off", upgrade={"version": "4.21.3", "image": f"quay.io/okd/release@sha256:{'a' * 64}"})
+    refused = project.pulumi("preview", fails=True)
+    assert "upgrade: set for the first time with `power` off, so nothing can answer it. Fix: wake" in refused
+
+
 @pytest.mark.golden
 def test_every_golden_review_belongs_to_a_change(accept_golden: bool) -> None:
     wanted = {*CHANGES, *of_graphs.CHANGES, *of_graphs.RELEASES, "reinstall", *REFUSED}

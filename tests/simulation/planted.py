@@ -48,13 +48,18 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "        # Hdd",
     ),
     "the disk is not the next to boot": (ENGINE, "        yield from steps.disk_next()\n", ""),
+    "the disk report of a server that was taken over is not read": (
+        "providers.host_provisioning.installation.boot_procedures",
+        "return self.media.sent(url) == 0 and not self.media.disk_report(self.host)",
+        "return self.media.sent(url) == 0",
+    ),
     "a server is recorded before it is up": (
         ENGINE,
         "        self._enter(FIRST_BOOT)\n        yield from self._wait_until_up(steps)\n",
         "        self._enter(FIRST_BOOT)\n",
     ),
     "an unanswered request is repeated at once": (
-        "wires.bmc.steps",
+        "wires.bmc.pacing",
         "self.due_at = 0.0 if error.undone else self.clock.now() + UNSURE_S",
         "self.due_at = 0.0",
     ),
@@ -95,8 +100,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "the VM is rebuilt under a control plane": (
         "providers.bootstrap_vm.engine",
-        '        if domain and node:\n            what = f"its configuration',
-        '        if not domain and node:\n            what = f"its configuration',
+        "        if domain and (runs := ",
+        "        if False and (runs := ",
     ),
     "a VM that went off is not started again": (
         "providers.bootstrap_vm.engine",
@@ -119,6 +124,7 @@ FOUND_BY = {
     "the cluster is not asked for the node": 9,
     "the boot ISO stays in the drive at the first boot": 0,
     "the disk is not the next to boot": 0,
+    "the disk report of a server that was taken over is not read": 20198,
     "a server is recorded before it is up": 1,
     "an unanswered request is repeated at once": 44,
     "a failed host is recorded": 2,
@@ -128,7 +134,7 @@ FOUND_BY = {
     "the VIP is released before the control plane is ready": 90,
     "the end of OKD's bootstrap is not awaited": 1,
     "a VM that no handoff has ended is deleted": 187,
-    "the VM is rebuilt under a control plane": 116,
+    "the VM is rebuilt under a control plane": 20045,
     "a VM that went off is not started again": 1,
     "the VM's volumes are left": 1,
 }

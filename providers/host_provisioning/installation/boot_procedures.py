@@ -110,6 +110,7 @@ class VirtualCd:
 
     bmc: BmcClient
     media: BootMedia
+    host: str
     step: ClassVar[str] = "installing from ISO"
     shows_on_bmc: ClassVar[bool] = True
 
@@ -132,8 +133,11 @@ class VirtualCd:
         """Do nothing: an ISO that stays in the drive tells the next run that the host is being installed."""
 
     def is_unread(self, url: str) -> bool:
-        """See `BootProcedure`. It is unknown for a web server of the site."""
-        return self.media.sent(url) == 0
+        """See `BootProcedure`. It is unknown for a web server of the site.
+
+        A BMC that has downloaded the whole ISO from an earlier run reads nothing of this one: its disk report tells.
+        """
+        return self.media.sent(url) == 0 and not self.media.disk_report(self.host)
 
     def is_stuck(self, url: str) -> bool:
         """Return False: a BMC reads on as soon as it can."""

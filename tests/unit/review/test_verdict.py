@@ -106,7 +106,7 @@ def test_behind_a_balancer_of_the_site_it_is_what_is_probed() -> None:
 
 VM = bootstrap_vm(PLAN)
 REBUILT = (
-    "!Builds the bootstrap VM `okd-bootstrap` again, with a new disk; if a server of the control plane answers "
+    "!Builds the bootstrap VM `okd-bootstrap` again, with a new disk; if a server of the control plane runs "
     "already, `up` ends there with an error."
 )
 

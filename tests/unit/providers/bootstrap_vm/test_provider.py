@@ -35,8 +35,8 @@ class FakeAdapters:
     """What the provider works with: a hypervisor, a segment, nodes."""
 
     vip_macs: frozenset[str] = frozenset()
-    answering: tuple[str, ...] = ()
-    """Nodes whose API port answers."""
+    answering: tuple[str | tuple[str, int], ...] = ()
+    """Nodes whose ports answer, or one of their ports."""
     clock: FakeClock = field(default_factory=FakeClock)
     asked: list[tuple[str, str]] = field(default_factory=list)
     """Bridge and address of each probe of the segment."""
@@ -65,7 +65,7 @@ class FakeAdapters:
 
     def connect_problem(self, node: str, port: int) -> str | None:
         self.tried.append((node, port))
-        return None if node in self.answering else "ConnectionRefusedError"
+        return None if {node, (node, port)} & {*self.answering} else "ConnectionRefusedError"
 
 
 class Now:
@@ -216,17 +216,17 @@ class TestUpdate:
         assert updated.outs == changed(props)
         assert adapters.hypervisor.calls == [f"button {NAME}", f"undefine {NAME}", *BUILT]
         assert children(ignition_of(adapters)) == [bootstrap_ign, CHANGED.encode()]
-        assert adapters.tried == 2 * [("192.0.2.21", 6443), ("192.0.2.22", 6443)], (
-            "each node's API port was tried before each build"
+        assert adapters.tried == [(node, port) for port in (6443, 6443, 10250) for node in props["nodes"]], (
+            "each node's API port was tried before each build, and its kubelet's before the second"
         )
 
-    def test_a_changed_ignition_is_refused_once_a_node_answers(
+    def test_a_changed_ignition_is_refused_once_a_node_runs(
         self, adapters: FakeAdapters, props: dict[str, Any]
     ) -> None:
         BootstrapVmProvider().create(props)
         adapters.hypervisor.calls.clear()
-        adapters.answering = ("192.0.2.22",)
-        with pytest.raises(HypervisorError, match=r"has changed, and 192\.0\.2\.22 of the control plane answers"):
+        adapters.answering = (("192.0.2.22", 10250),)
+        with pytest.raises(HypervisorError, match=r"has changed, and 192\.0\.2\.22 of the control plane runs"):
             BootstrapVmProvider().update(NAME, props, changed(props))
         assert adapters.hypervisor.calls == []
         assert adapters.hypervisor.domains[NAME].running

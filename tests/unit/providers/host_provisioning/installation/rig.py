@@ -44,7 +44,7 @@ class Rig:
         return [str(progress) for progress in self.reports]
 
     def installation(self, uuid: str = UUID, *, reinstall: bool = False) -> Installation:
-        procedure = self.boot_procedure or VirtualCd(self.bmc, self.media)
+        procedure = self.boot_procedure or VirtualCd(self.bmc, self.media, NAME)
         evidence = Evidence(self.mark, lambda _: self.has_joined, self.bmc.is_up)
         adapters = Adapters(
             self.bmc, self.clock, self.media, procedure, self.bmc.missing, self.report, nullcontext(), evidence

@@ -20,6 +20,6 @@ from testing.fakes.media import FakeMedia
 def test_a_bmc_of_another_family_is_said_to_be_one(bmc_url: str, iso_url: str, family: str) -> None:
     bmc = FakeBmc(FakeClock())
     bmc.url = bmc_url
-    fix = VirtualCd(bmc, FakeMedia()).never_fetched(iso_url, 900, "silent").fix
+    fix = VirtualCd(bmc, FakeMedia(), "").never_fetched(iso_url, 900, "silent").fix
     assert fix.endswith("look for a firewall or a route")
     assert (f"name this machine's {family} address in media.address" in fix) is bool(family)

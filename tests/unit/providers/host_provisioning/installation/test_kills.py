@@ -5,6 +5,7 @@ from itertools import islice
 import pytest
 
 from base.errors import BmcTimeoutError
+from boot_media.disk import CHOSEN
 from providers.mark_file import Ended
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
@@ -147,6 +148,20 @@ def test_an_installer_that_a_killed_run_started_late_is_started_again(sticky: bo
     rig.run()
     again = [] if sticky else ["override Cd Once"]
     assert rig.bmc.writes == ["eject", f"insert {NAME}.iso", "Off", *again, "On", *FROM_DISK]
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 1)
+
+
+def test_an_installer_that_read_its_iso_from_a_killed_run_is_left_to_end() -> None:
+    """Simulation, seed 20198: the BMC has downloaded it, so that only the disk report comes to the next run."""
+    rig = Rig(FakeBmc(FakeClock(), sticky=False, post_s=300))
+    rig.bmc.lost = lambda _: kill_at(rig, ON_FROM_CD)
+    with pytest.raises(KeyboardInterrupt):
+        rig.run()
+    rig.bmc.lost = lambda _: None
+    rig.clock.sleep(rig.bmc.change_s)
+    rig.media.read.clear()
+    rig.media.report = f"{CHOSEN} /dev/sda"
+    assert rig.run().disk == "/dev/sda"
     assert (rig.is_installed(), rig.bmc.installs) == (True, 1)
 
 

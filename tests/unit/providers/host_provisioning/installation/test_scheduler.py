@@ -24,7 +24,7 @@ def fleet(count: int, clock: FakeClock) -> tuple[dict[str, FakeBmc], dict[str, I
     installations = {}
     for name, bmc in bmcs.items():
         evidence = Evidence(FakeMark(), lambda _: False, bmc.is_up)
-        by_cd = VirtualCd(bmc, media)
+        by_cd = VirtualCd(bmc, media, name)
         adapters = Adapters(bmc, clock, media, by_cd, bmc.missing, lambda _: None, nullcontext(), evidence)
         installations[name] = Installation(Target(name, "", "192.0.2.1"), adapters, 100_000)
     return bmcs, installations
