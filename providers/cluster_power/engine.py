@@ -18,6 +18,7 @@ from providers.cluster_power.model import ClusterPowerSpec
 from providers.consent import consent_fault
 from providers.etcd_health import member_problem
 from providers.joining.nodes import CORDONED, Joining, Nodes
+from providers.patience import patiently
 from wires.api.resources import NODE_LIST, KubernetesWriter
 from wires.bmc.client import BmcClient, Identity, Power
 from wires.bmc.steps import Steps, run_steps
@@ -92,7 +93,7 @@ class ClusterPowerEngine:
     def _prepare(self, save: Callable[[], object], *, may_be_silent: bool) -> None:
         """Save etcd, and cordon the nodes. An earlier run has done so if etcd's majority is off already."""
         try:
-            listed = self.api.get(self.spec.api_vip, NODE_LIST, Nodes) or Nodes()
+            listed = self._nodes() if may_be_silent else patiently(self._nodes, self.clock, self.report)
         except OSError as error:
             if may_be_silent:
                 return
@@ -103,7 +104,7 @@ class ClusterPowerEngine:
         try:
             for node in listed.items:
                 if node.metadata.name in self.spec.hosts and not node.spec.unschedulable:
-                    self._patch(node.metadata.name, CORDON)
+                    patiently(partial(self._patch, node.metadata.name, CORDON), self.clock, self.report)
         except OSError as error:
             raise self._silent(error) from None
 
@@ -177,7 +178,7 @@ class ClusterPowerEngine:
     def unfinished(self) -> list[str]:
         """Return the marked nodes of a cluster that is to run. Without an API, nothing tells why a server is off."""
         try:
-            listed = self.api.get(self.spec.api_vip, NODE_LIST, Nodes) or Nodes()
+            listed = self._nodes()
         except OSError:
             return []
         marked = (each.metadata.name for each in listed.items if CORDONED in each.metadata.annotations)
@@ -232,6 +233,9 @@ class ClusterPowerEngine:
             lines = [f"{host}: {error}" for host, error in failed.items()]
             count = f"{len(failed)} of {len(self.spec.hosts)} servers {what}:"
             raise PowerError(count, where="power", fix=fix, details=lines)
+
+    def _nodes(self) -> Nodes:
+        return self.api.get(self.spec.api_vip, NODE_LIST, Nodes) or Nodes()
 
     def _patch(self, node: str, change: dict[str, Any]) -> None:
         self.api.patch(self.spec.api_vip, f"{NODE_LIST}/{node}", change)

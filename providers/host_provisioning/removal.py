@@ -23,6 +23,7 @@ from base.errors import (
 from base.progress import Progress, Report, Say, with_time_left
 from providers.host_provisioning.drain import Drain
 from providers.joining.nodes import Node
+from providers.patience import patiently
 from wires.api.resources import NODE_LIST
 from wires.bmc.client import BmcClient, Power
 from wires.bmc.identity import named
@@ -99,7 +100,7 @@ class Removal:
 
     def _node(self) -> Node | None:
         try:
-            return self.drain.node()
+            return patiently(self.drain.node, self.clock, self.report)
         except OSError as error:
             what = f"not drained: the API cannot be asked through {self.drain.vip}: {type(error).__name__}: {error}"
             raise ProvisioningError(what, where=self.host, fix=ANSWER) from None
@@ -128,7 +129,7 @@ class Removal:
 
     def _is_uncordoned(self) -> bool:
         try:
-            self.drain.cordon(on=False)
+            patiently(lambda: self.drain.cordon(on=False), self.clock, self.report)
         except OSError:
             return False
         return True

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 
@@ -84,6 +85,14 @@ def test_a_silent_api_ends_it_before_anything_is_begun(rig: Rig) -> None:
     }
     assert "no server was switched off: the API cannot be asked" in refusal(rig.sleep)
     assert (rig.writes, rig.saved) == ([], [])
+
+
+def test_a_request_without_an_answer_is_made_again(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("get", "patch"):
+        answers = [ConnectionResetError("reset"), *[DEFAULT] * 99]
+        monkeypatch.setattr(rig.cluster, name, Mock(wraps=getattr(rig.cluster, name), side_effect=answers))
+    rig.sleep()
+    assert rig.on == []
 
 
 def test_without_a_snapshot_nothing_is_begun(rig: Rig) -> None:
