@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from review.preview import UNKNOWN
+from review.preview import UNKNOWN, read_preview
 from testing import plans
 from testing.checkout import copy_program
 from testing.command_line import run
@@ -81,6 +81,12 @@ class Project:
     def preview(self) -> str:
         """Return what `pulumi preview --json` prints."""
         return self.pulumi("preview", "--json")
+
+    def steps(self) -> set[str]:
+        """Return what a preview shows, as `create BmcHost okd-okd-master-0`."""
+        return {
+            f"{step.operation} {step.kind} {step.name}" for step in read_preview(self.preview(), "a preview").steps
+        }
 
     def review(self, *words: str) -> CompletedProcess[str]:
         """Run `okd-baremetal review` on the stack, by the real engine."""
