@@ -166,7 +166,7 @@ def test_the_run_after_a_killed_one_completes_the_installation(project: Project,
 
 
 def test_wrong_fingerprints_and_passwords_are_reported_at_once(project: Project, bmc: Emulator) -> None:
-    wrong = (
+    wrong: tuple[tuple[dict[str, Any], str], ...] = (
         ({"trust": {"fingerprint": "ab" * 32}}, "bmc_trust"),
         ({"password": "wrong-of-somebody"}, "HTTP 401, the BMC refuses the credentials"),
     )
