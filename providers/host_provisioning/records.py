@@ -17,6 +17,11 @@ from wires.bmc.client import spellings
 from wires.bmc.identity import UNIDENTIFIED, is_one_machine, is_shared, named
 from wires.etcd.writes import folder_of
 
+UNLISTED_FIX = (
+    "remove it; or lower the replicas to make it a spare, which can join once those were installed again beside it "
+    "(docs/how-to/grow-and-shrink.md)"
+)
+
 
 @dataclass(frozen=True)
 class InstalledHost:
@@ -205,7 +210,7 @@ def _unheard(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Faul
         if new.unicast and deaf:
             others = " and ".join(deaf)
             what = f"{name}: not listed as a VRRP peer (unicast) by {others}, so two hosts would claim a VIP"
-            yield Fault("hosts", what, "remove it, or lower the replicas to make it a spare")
+            yield Fault("hosts", what, UNLISTED_FIX)
         equal = [host for host, vrrp in known.items() if vrrp and own.priority and vrrp.priority == own.priority]
         for host in equal:
             what = f"{name}: its priority for the API VIP would be that of {host}, which is installed"

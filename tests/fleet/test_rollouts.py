@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from temporalio.api.enums.v1 import EventType
-from temporalio.client import WorkflowFailureError, WorkflowUpdateFailedError
+from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError, WorkflowUpdateFailedError
 from temporalio.exceptions import ApplicationError, CancelledError
 
 from base.errors import ConfigError
@@ -291,6 +291,8 @@ def test_a_cluster_that_is_cancelled_begins_no_further_step(play: Play, problem:
         await fleet.until(partial(has_begun, fleet, "late-a", CHECK))
         await desk.cancel(fleet.client, cluster_id("late-a"))
         await fleet.until(partial(is_asked_to_cancel, fleet, "late-a"))
+        status = (await fleet.cluster("late-a").describe()).status
+        assert status is WorkflowExecutionStatus.RUNNING, "the site is still at work"
         held.set()
         assert await rollout.result() == {"late-a": CANCELLED}
         assert set(fleet.site.begun) == {("late-a", CHECK)}

@@ -67,6 +67,8 @@ class Node:
     """How often the certificates of all kubelets had expired when it got its own."""
     unready_s: float = 0.0
     """Seconds for which its API has not been ready."""
+    down_s: float = 0.0
+    """Seconds for which its system has not run."""
     marks: dict[str, Any] = field(default_factory=unmarked)
     """What others have written to its object."""
 
@@ -101,6 +103,8 @@ class Cluster:
     vip_holder: Callable[[], str]
     """Returns the one machine that holds the API VIP; empty: none, or several."""
     pace: Pace = field(default_factory=Pace)
+    replicas: int = 3
+    """Servers of the control plane at its installation."""
     etcds: list[Etcd] = field(default_factory=list)
     objects: dict[str, System] = field(default_factory=dict)
     """The nodes that the API has, with the system of each."""
@@ -176,6 +180,7 @@ class Cluster:
             own = self.etcd_of(each.host)
             each.has_quorum = own is not None and quorum[own.number]
             each.unready_s = 0.0 if self.is_ready(each) else each.unready_s + 1
+            each.down_s = 0.0 if each.up_s else each.down_s + 1
         if self.etcd:
             self._complete(self.etcd)
 
@@ -282,7 +287,7 @@ class Cluster:
             etcd.has_ended = etcd.ready_s > self.pace.ended_s
             return
         members = [each for each in self.control_plane if etcd.members.get(each.host)]
-        if len(members) < len(self.control_plane) or not self.bootstrap_ready or not self.has_quorum(etcd):
+        if len(members) < self.replicas or not self.bootstrap_ready or not self.has_quorum(etcd):
             return
         etcd.ready_s += 1
         if etcd.ready_s > self.pace.complete_s and not etcd.is_complete:

@@ -6,7 +6,9 @@ from typing import Any
 
 from cluster.values.vrrp import Policy
 
-HOSTS = 4
+HOSTS, SPARES = 4, 2
+OF_BOOTSTRAP = ("vm_crash", "libvirt_down", "channel_down")
+"""What can happen to a bootstrap VM only."""
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,19 @@ class Sleep:
 
 
 @dataclass(frozen=True)
+class Growth:
+    """A control plane of three gets one or two servers, which were spares.
+
+    Args:
+        acts: The first run of each.
+        at_once: Whether the operator asks for all in the first run.
+    """
+
+    acts: tuple[Act, ...]
+    at_once: bool = False
+
+
+@dataclass(frozen=True)
 class History:
     """One history."""
 
@@ -113,6 +128,8 @@ class History:
     ends_destroyed: bool = False
     sleep: "Sleep | None" = None
     """How the cluster sleeps once it is in production; None: it does not."""
+    growth: "Growth | None" = None
+    """How its control plane grows once it is in production; None: it does not."""
 
 
 def drawn(seed: str) -> History:
@@ -139,7 +156,8 @@ def drawn(seed: str) -> History:
             acts.append(Act("happen", happenings=(Happening(what, 0, rng.randrange(HOSTS)),)))
     acts = [*_with_dangers(random.Random(f"{seed} dangers"), acts)]  # noqa: S311
     # With a generator of its own: all else of a seed stays as it was.
-    return replace(history, acts=tuple(acts), sleep=_sleep(random.Random(f"sleep {seed}")))  # noqa: S311
+    history = replace(history, acts=tuple(acts), sleep=_sleep(random.Random(f"sleep {seed}")))  # noqa: S311
+    return _with_growth(random.Random(f"growth {seed}"), history)  # noqa: S311
 
 
 def _with_dangers(rng: random.Random, acts: list[Act]) -> tuple[Act, ...]:
@@ -164,6 +182,20 @@ def _sleep(rng: random.Random) -> Sleep | None:
     off, on = (rng.choice((None, rng.randint(1, 14))) for _ in range(2))
     turns_back, expires, stays = (rng.random() < chance for chance in (0.3, 0.6, 0.3))
     return Sleep(off, on, turns_back, expires, stays)
+
+
+def _with_growth(rng: random.Random, history: History) -> History:
+    if history.goal != "production" or rng.random() < 0.7:
+        return history
+    hosts = HOSTS + SPARES
+    acts = []
+    for number in range(rng.choice((1, 2))):
+        act = _run(rng, "production", is_first=True)
+        calm = (replace(it, host=rng.randrange(hosts)) for it in act.happenings if it.what not in OF_BOOTSTRAP)
+        strikes = (replace(it, host=rng.choice((it.host, HOSTS + number))) for it in act.strikes)
+        acts.append(replace(act, happenings=tuple(calm), strikes=tuple(strikes)))
+    traits = (*history.traits, *(_traits(rng) for _ in range(SPARES)))
+    return replace(history, traits=traits, growth=Growth(tuple(acts), at_once=rng.random() < 0.2))
 
 
 def _traits(rng: random.Random) -> tuple[tuple[str, Any], ...]:

@@ -1,6 +1,6 @@
 """Lives a history: runs the program, strikes, kills; then an operator brings the cluster to its goal; and judges."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -10,12 +10,12 @@ from providers import registered
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.machines.model import MachinesSpec
 from tests.simulation.clock import Killed
-from tests.simulation.history import Act, Happening, History, Sleep
+from tests.simulation.history import Act, Growth, Happening, History, Sleep
 from tests.simulation.operator import Operator
 from tests.simulation.program import API, program
 from tests.simulation.promises import Breach
 from tests.simulation.servers import SITE_IMAGE, Strike
-from tests.simulation.site import MASTERS, SECONDS, Wanted, site, uuid
+from tests.simulation.site import SECONDS, Wanted, site, uuid
 from tests.simulation.stack import Report, Stack
 from tests.simulation.wires import wired
 from tests.simulation.world import Asked, World
@@ -24,9 +24,12 @@ from wires.bmc.client import BootOverride, Identity, Power
 RUNS = 4
 """Runs within which the goal has to be reached once nothing fails any more, for each phase on the way."""
 SETTLES_S = 400.0
+GROWS = (Act("up", "production"),) * 5
+"""More runs of a growth: servers that do not list the new one are installed again first, one in each."""
 MOST_S = {
     "machines": 330,
     "host": 8 * SECONDS["bmc_s"],
+    "spare": 8 * SECONDS["bmc_s"],
     "power": 12 * SECONDS["bmc_s"] + 4 * SECONDS["shutdown_s"] + 3 * SECONDS["host_s"] * 2,
     "network": 60,
     "bootstrap": 300,
@@ -43,9 +46,10 @@ class Life:
 
     def __init__(self, history: History, *, workers: int = Wanted.workers, story: bool = False) -> None:
         self.history = history
-        self.world = World(history.seed, site(history.policy, workers), story=story)
+        has_spares = history.growth is not None
+        self.world = World(history.seed, site(history.policy, workers, has_spares=has_spares), story=story)
         self.stack = Stack(self._bounded)
-        self.wanted = Wanted(workers=workers)
+        self.wanted = Wanted(workers=workers, has_spares=has_spares)
         self.operator = Operator(self.world)
         self.operation = ""
         self.is_half_destroyed = False
@@ -74,6 +78,8 @@ class Life:
                 self.world.clock.pass_time(SETTLES_S)
                 self._judge_end()
                 self._judge_idle()
+                if self.history.growth and self.goal == "production" and not self._judge_growth(self.history.growth):
+                    return self.world.watch.breaches
                 if self.history.sleep and self.goal == "production":
                     self._judge_sleep(self.history.sleep)
                 if self.history.ends_destroyed:
@@ -153,11 +159,15 @@ class Life:
         again = {host for host, who in self.wanted.reinstall if before.get(host) != who}
         sleeps = act.what == "up" and self.wanted.power == "off"
         recorded, is_destroy = frozenset(self._recorded()), act.what == "destroy"
-        return Asked(consents, frozenset(again), recorded, is_destroy, sleeps, self._removed)
+        return Asked(consents, frozenset(again), recorded, is_destroy, sleeps, self._removed, self._spares)
 
     @property
     def _removed(self) -> frozenset[str]:
-        return frozenset(self.world.site.hosts[MASTERS + self.wanted.workers :])
+        return frozenset(self.world.site.compute[self.wanted.workers :])
+
+    @property
+    def _spares(self) -> frozenset[str]:
+        return frozenset(self.world.site.masters[self.wanted.masters :])
 
     def _operate(self, act: Act) -> Report:
         if act.what == "refresh":
@@ -194,7 +204,9 @@ class Life:
             most = MOST_S[kind]
             if spent > most:
                 world.breach("deadline", f"{name}: {spent:.0f} s, at most {most} s")
-        if before and name not in self.stack.kept:  # nothing but its power and its media was written
+        if (
+            before and kind == "host" and name not in self.stack.kept
+        ):  # nothing but its power and its media was written
             self.found[host] = (before, world.servers[host].override)
         if name == API and self.operation == "up":
             self._proven()
@@ -358,24 +370,31 @@ class Life:
         is_production = self.goal == "production"
         wrong += [f"{host} is on" for host in self._removed if world.servers[host].state is not Power.OFF]
         wrong += [f"node {host} is left" for host in self._removed & world.cluster.objects.keys()]
-        for host in sorted({*world.site.hosts} - self._removed) if is_production else world.site.masters:
-            server, system = world.servers[host], world.servers[host].runs()
-            if system is None or etcd is None or system.generation != etcd.number:
-                wrong.append(f"{host} does not run this cluster")
-            if server.image:
-                wrong.append(f"{host} has {server.image} in its drive")
-            if host not in self._recorded():
-                wrong.append(f"{host} has no record")
-            if host in world.site.masters and not world.cluster.is_ready(world.cluster.nodes[host]):
-                wrong.append(f"the API of {host} is not ready")
+        kept = [it for it in world.site.hosts if it not in self._removed | self._spares]
+        for host in kept if is_production else world.site.masters[: self.wanted.masters]:
+            wrong += self._wrong_with(host)
         if len(holders) != 1 or (is_production and holders[0] not in world.site.masters):
             wrong.append(f"the API VIP is held by {' and '.join(holders) or 'nobody'}")
         if is_production and (world.libvirt.domains or world.libvirt.volumes.keys() != {world.site.base_volume}):
             wrong.append("the bootstrap VM is left")
+        if is_production and {*world.site.masters} - self._spares != {*(etcd.members if etcd else ())}:
+            wrong.append("etcd has other members than the control plane")
         if not is_production and not world.libvirt.is_running:
             wrong.append("the bootstrap VM is off")
         if wrong:
             world.breach("end", "; ".join(wrong))
+
+    def _wrong_with(self, host: str) -> Iterator[str]:
+        world, etcd = self.world, self.world.cluster.etcd
+        server, system = world.servers[host], world.servers[host].runs()
+        if system is None or etcd is None or system.generation != etcd.number:
+            yield f"{host} does not run this cluster"
+        if server.image:
+            yield f"{host} has {server.image} in its drive"
+        if host not in self._recorded():
+            yield f"{host} has no record"
+        if host in world.site.masters and not world.cluster.is_ready(world.cluster.nodes[host]):
+            yield f"the API of {host} is not ready"
 
     def _judge_idle(self) -> None:
         report = self._run(Act("up", self.goal))
@@ -416,9 +435,29 @@ class Life:
         if changed or any(marks.values()):
             world.breach("wake", f"other disks {changed}, marks {marks}")
 
+    def _judge_growth(self, growth: Growth) -> bool:
+        """Make servers of spares, one after another; return whether that succeeds."""
+        most = self.wanted.masters + len(growth.acts)
+        for act in (*growth.acts, *GROWS):
+            self.wanted = replace(self.wanted, masters=most if growth.at_once else self.wanted.masters + 1)
+            self.world.is_calm = False
+            self.world.tell(f"OPERATOR: {self.wanted.masters} servers of the control plane; {act}")
+            self._follow(self._run(act))
+            self._calm()
+            if not self._reach("production"):
+                return False
+            self.world.clock.pass_time(SETTLES_S)
+            self._judge_end()
+            self._judge_idle()
+            if self.wanted.masters == most:
+                return True
+        self.world.breach("converges", f"to {most} servers of the control plane: {self.wanted.masters}")
+        return False
+
     def _judge_asleep(self, sleep: Sleep) -> None:
         world = self.world
-        if on := [name for name, server in world.servers.items() if server.state is not Power.OFF]:
+        on = [name for name, server in world.servers.items() if server.state is not Power.OFF]
+        if on := [name for name in on if name not in self._spares]:
             world.breach("end", f"the cluster sleeps, and {on[0]} is on")
         self._judge_idle()
         world.clock.pass_time(300)

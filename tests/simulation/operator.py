@@ -46,6 +46,10 @@ class Operator:
             rf"`oc delete node ({HOST})`": lambda it: self._delete_node_of_one_gone(wanted, it[1]),
             r"revert the change": lambda _: replace(wanted, memory_mib=Wanted.memory_mib),
             r"if the bootstrap VM is off, set phase bootstrap": lambda _: self._go_back(wanted),
+            rf"({HOST}): one joins etcd, and another one joins it": lambda it: self._leave_out(wanted, it[1]),
+            rf"({HOST}): not listed as a VRRP peer \(unicast\) by ({HOST})": lambda it: self._list_spares(
+                self._leave_out(wanted, it[1]), it[2]
+            ),
             r"have the API answer first": lambda _: self._wait(wanted),
             r"already answered by .*free the address": lambda _: self._free_the_vip(wanted),
             rf"({HOST})\b.*switch (?:it|the server) off": lambda it: self._switch_off(wanted, it[1]),
@@ -68,6 +72,16 @@ class Operator:
 
     def _consent(self, wanted: Wanted, host: str, who: str) -> Wanted:
         return replace(wanted, consents=tuple(sorted({**dict(wanted.consents), host: who}.items())))
+
+    def _list_spares(self, wanted: Wanted, host: str) -> Wanted:
+        """Have a server installed again whose files do not list the one that was to join; only a new line does it."""
+        machine, again = self.world.servers[host].machine, dict(wanted.reinstall)
+        again[host] = machine.uuid if again.get(host) == machine.serial else machine.serial
+        return replace(wanted, reinstall=tuple(sorted(again.items())))
+
+    def _leave_out(self, wanted: Wanted, host: str) -> Wanted:
+        """Lower the replicas so far that a server is a spare."""
+        return replace(wanted, masters=min(wanted.masters, self.world.site.masters.index(host)))
 
     def _later(self, wanted: Wanted, host: str) -> Wanted:
         """Leave the second of two servers for the next run."""

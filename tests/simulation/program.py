@@ -1,6 +1,7 @@
 """What `components/cluster.py` declares for one run, in its order; `tests/program` compares it with the graph."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 
 from base.spec import Outs, Spec
@@ -45,15 +46,12 @@ def program(site: Site, wanted: Wanted) -> tuple[Declared, ...]:
     plan = plan_of(site.policy, wanted)
     is_production, protect = wanted.phase == "production", plan.options.protects_cluster
     before = POWER if is_production else MACHINES
-    hosts = tuple(f"host/{server.name}" for server in plan.hosts)
+    hosts = {f"{'host' if host.role else 'spare'}/{host.name}": BmcHostSpec.of(plan, host) for host in plan.hosts}
     power = _declared(POWER, ClusterPowerProvider(), ClusterPowerSpec.of(plan, plans.STACK), MACHINES)
     first = (
         _declared(MACHINES, MachinesProvider(), MachinesSpec.of(plan), protect=protect),
         *((power,) if is_production else ()),
-        *(
-            _declared(name, BmcHostProvider(), spec, before, protect=spec.protected)
-            for name, spec in zip(hosts, (BmcHostSpec.of(plan, host) for host in plan.hosts), strict=True)
-        ),
+        *(_declared(name, BmcHostProvider(), spec, before, protect=spec.protected) for name, spec in hosts.items()),
         _declared(NETWORK, NetworkPreflightProvider(), NetworkPreflightSpec.of(plan), *hosts, protect=protect),
     )
     handoff = VipHandoffSpec.of(plan, plans.STACK)
@@ -80,12 +78,12 @@ def _declared(name: str, provider: AnyProvider, spec: Spec, *after: str, protect
 
 def _vm(site: Site, plan: ClusterPlan, wanted: Wanted) -> BootstrapVmSpec:
     base = VmBase("default", site.base_volume, "", network="")
-    files = rendered(site.policy, "bootstrap", wanted.workers).bootstrap
+    files = rendered(site.policy, replace(wanted, phase="bootstrap")).bootstrap
     return BootstrapVmSpec.of(plan, files, base, f"{plans.PROJECT}/{plans.STACK}", plans.STACK)
 
 
 def _installed(site: Site, plan: ClusterPlan, role: Role, wanted: Wanted, *after: str, protect: bool) -> Declared:
-    plain = HostProvisioningSpec.of(plan, role, rendered(site.policy, wanted.phase, wanted.workers), plans.STACK)
+    plain = HostProvisioningSpec.of(plan, role, rendered(site.policy, wanted), plans.STACK)
 
     def spec(outs: Mapping[str, Outs]) -> Spec:
         identities = {}

@@ -7,6 +7,8 @@ PROMISES = {
     "wipe": "A server that has joined the cluster is never wiped, unless its reinstallation was asked for.",
     "off": "A server that has joined the cluster is never switched off, unless its reinstallation was asked for.",
     "sleep": "A server is shut down only if the cluster is to sleep; one with etcd, once all others are off.",
+    "spare": "Nothing is ever written to a spare.",
+    "grow": "A server joins the control plane alone, and only while every member of etcd answers.",
     "wake": "A cluster that slept wakes as the same one, with the nodes schedulable that were.",
     "drain": "A server that leaves the cluster is not switched off while its node is ready and runs a pod.",
     "one-wipe": "A server is not wiped once more after a run has seen its installation end, unless asked.",

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tests.simulation.history import History
+from tests.simulation.history import HOSTS, History
 from tests.simulation.life import Life
 
 TRIES = 200
@@ -48,6 +48,10 @@ def _shorter(history: History) -> Iterator[History]:
             yield replace(history, traits=(*history.traits[:host], less, *history.traits[host + 1 :]))
     if history.ends_destroyed:
         yield replace(history, ends_destroyed=False)
+    if history.sleep:
+        yield replace(history, sleep=None)
+    if history.growth:
+        yield replace(history, growth=None, traits=history.traits[:HOSTS])
     if history.goal == "production":
         yield replace(history, goal="bootstrap")
 

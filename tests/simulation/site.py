@@ -1,4 +1,7 @@
-"""The site of all histories: the rehearsal's cluster with three masters and one worker, and what is wanted of it."""
+"""The site of all histories: the rehearsal's cluster with three masters and one worker, and what is wanted of it.
+
+One that grows has two spares of the control plane in its file from the beginning.
+"""
 
 import tempfile
 from collections.abc import Mapping
@@ -11,13 +14,15 @@ from assets.render import Rendered, render
 from boot_media.keyfiles import keyfiles_of
 from cluster.plan import ClusterPlan, load_plan
 from cluster.values.vrrp import Policy
-from testing import plans
+from testing import clusters, plans
 from testing.fakes.hypervisor import BASE
 from testing.install_configs import bare
 from wires.bmc.client import Identity
 
 MASTERS = 3
 """Of the rehearsal's; of its two workers, a history begins with one, if it is not about their number."""
+SPARES = {name: [f"192.168.111.{last}"] for last, name in enumerate(clusters.SPARES, 26)}
+"""Of the control plane, with their addresses."""
 SECONDS = {"bmc_s": 300, "bootstrap_s": 900, "host_s": 1500, "ingress_s": 900, "shutdown_s": 300}
 HANDOFF = {"stable_s": 30, "soak_s": 30, "deadline_s": 900, "shutdown_s": 60}
 
@@ -39,6 +44,13 @@ class Wanted:
     destroyable: bool = False
     power: str = "on"
     workers: int = 1
+    masters: int = MASTERS
+    has_spares: bool = False
+
+    @property
+    def of_files(self) -> "Wanted":
+        """What of it the machines' files depend on."""
+        return Wanted(self.phase, workers=self.workers, masters=self.masters, has_spares=self.has_spares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +60,10 @@ class Site:
     policy: Policy
     plan: ClusterPlan
     masters: tuple[str, ...]
+    """With the spares."""
+    compute: tuple[str, ...]
     hosts: tuple[str, ...]
+    """All, in the order of the file."""
     ingress: tuple[str, ...]
     machines: Mapping[str, Identity] = field(repr=False)
 
@@ -87,44 +102,53 @@ class Site:
 
 
 @cache
-def site(policy: Policy, workers: int = Wanted.workers) -> Site:
-    plan = plan_of(policy, Wanted(workers=workers))
-    masters = tuple(server.name for server in plan.control_plane)
+def site(policy: Policy, workers: int = Wanted.workers, *, has_spares: bool = False) -> Site:
+    plan = plan_of(policy, Wanted(workers=workers, has_spares=has_spares))
+    masters = tuple(server.name for server in (*plan.control_plane, *plan.spares))
     compute = tuple(server.name for server in plan.compute)
-    hosts = (*masters, *compute)
+    hosts = tuple(host.name for host in plan.hosts)
     machines = {name: Identity(uuid(index), f"SERIAL-{name}", "R650", "Sim") for index, name in enumerate(hosts)}
-    return Site(policy, plan, masters, hosts, compute or masters, machines)
+    return Site(policy, plan, masters, compute, hosts, compute or masters, machines)
 
 
 @cache
 def plan_of(policy: Policy, wanted: Wanted) -> ClusterPlan:
     """Return the plan of the program for these options."""
-    names = plans.HOSTS[: MASTERS + wanted.workers]
+    spares = SPARES if wanted.has_spares else {}
+    names = (*plans.HOSTS[: MASTERS + wanted.workers], *spares)
+    servers = names[: len(names) - len(spares) + wanted.masters - MASTERS]
     options: dict[str, Any] = plans.options(
         phase=wanted.phase,
-        consent={name: dict(wanted.consents).get(name, f"SERIAL-{name}") for name in names},
-        reinstall={name: who for name, who in wanted.reinstall if name in names},
+        consent={name: dict(wanted.consents).get(name, f"SERIAL-{name}") for name in servers},
+        reinstall={name: who for name, who in wanted.reinstall if name in servers},
         deadlines={**SECONDS, "host_s": wanted.host_s},
         handoff=HANDOFF,
         destroyable=wanted.destroyable,
         power=wanted.power,
         vrrp={"policy": policy},
     )
-    options["node_addresses"] = {name: options["node_addresses"][name] for name in names}
+    options["node_addresses"] = {name: {**options["node_addresses"], **SPARES}[name] for name in names}
     options["bootstrap"] |= {"memory_mib": wanted.memory_mib, "base_volume": BASE}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "install-config.yaml")
-        path.write_text(plans.written(_install_config(wanted.workers)))
+        path.write_text(plans.written(_install_config(wanted)))
         return load_plan(path, options, keyfiles_of)
 
 
-def _install_config(workers: int) -> dict[str, Any]:
+def _install_config(wanted: Wanted) -> dict[str, Any]:
     config = plans.install_config()
-    del bare(config)["hosts"][MASTERS + workers :]
-    config["compute"][0]["replicas"] = workers
+    del bare(config)["hosts"][MASTERS + wanted.workers :]
+    if wanted.has_spares:
+        clusters.spares(config)
+    config["compute"][0]["replicas"] = wanted.workers
+    config["controlPlane"]["replicas"] = wanted.masters
     return config
 
 
+def rendered(policy: Policy, wanted: Wanted) -> Rendered:
+    return _rendered(policy, wanted.of_files)
+
+
 @cache
-def rendered(policy: Policy, phase: str, workers: int) -> Rendered:
-    return render(plan_of(policy, Wanted(phase, workers=workers)))
+def _rendered(policy: Policy, wanted: Wanted) -> Rendered:
+    return render(plan_of(policy, wanted))

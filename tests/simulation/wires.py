@@ -137,7 +137,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (mark_file.MarkFile, {"of": lambda address, _: _Mark(world, _named(world, address).url)}),
         (host_provisioning, {"by_host": _by_host}),
         *((it, {"expiry_warning": lambda *_: None}) for it in (bmc_host, host_provisioning, vip_handoff, vip_held)),
-        (provision, {"read_kubeconfig": lambda _: True, "KubeApi": _Kube(world), "install_all": _install_all}),
+        (provision, {"read_kubeconfig": lambda _: True, "install_all": _install_all}),
         (provision, {"by_host": _by_host}),
         (provision, {"IsoMedia": lambda _, recipe, __: _media(world, recipe), "needed": lambda *_, **__: True}),
         (Recipe, {"payload": b""}),

@@ -41,6 +41,8 @@ class Asked:
     sleeps: bool = False
     removed: frozenset[str] = frozenset()
     """The hosts that are to leave the cluster."""
+    spares: frozenset[str] = frozenset()
+    """The hosts of its file that are no servers."""
 
 
 class World:
@@ -174,6 +176,8 @@ class World:
         self.writes += 1
         if not self.locks & {key, f"API VIP {self.site.api_vip}" if key.startswith("domain ") else key}:
             self.breach("lock", f"{what} to {key}")
+        if spare := next((it for it in self.asked.spares if self.servers[it].url == key), ""):
+            self.breach("spare", f"{what}, of {spare}")
         if self.kill_at_write is not None and self.writes >= self.kill_at_write:
             self.clock.kill()
 
@@ -209,7 +213,8 @@ class World:
     def _status(self, word: str) -> str:
         words = {True: "yes", False: "no"}
         holds = BOOTSTRAP in self.api.holders
-        unready = [node.host for node in self.cluster.control_plane if node.unready_s > UNREADY_S]
+        nodes = [node for node in self.cluster.control_plane if node.host not in self.asked.spares]
+        unready = [node.host for node in nodes if node.unready_s > UNREADY_S]
         if word == "release" and unready:
             self.breach("release", f"{unready[0]} is not ready")
         return f"vip={words[holds]} api={words[self.cluster.bootstrap_ready]}"
@@ -236,6 +241,7 @@ class World:
         if system and system.has_ended and not (system.is_nobodys or is_asked or self._was_unmarked(system)):
             self.breach("one-wipe", f"{server.name}, which run {system.wiped_in} has installed")
         self._watch_quorum(server)
+        self._watch_growth(server)
 
     def _forced_off(self, server: Server) -> None:
         if self.asked.is_destroy or server.runs() is None:
@@ -290,6 +296,17 @@ class World:
                 continue
             if self.cluster.has_quorum(etcd) and not self.cluster.has_quorum(etcd, without=server.name):
                 self.breach("quorum", f"{server.name}, of {len(etcd.members)} members")
+
+    def _watch_growth(self, server: Server) -> None:
+        """A server that joins etcd counts if a member was dead before the run began, or if another one joins, too."""
+        etcd, nodes, run_s = self.cluster.etcd, self.cluster.nodes, self.clock.now() - self.began_at
+        if etcd is None or not etcd.is_removed or server.name not in self.site.masters or server.name in etcd.members:
+            return
+        if dead := [each for each in etcd.members if each in nodes and nodes[each].down_s > run_s]:
+            self.breach("grow", f"{server.name} joins, and {dead[0]} is down")
+        systems = {each: self.servers[each].system for each in self.site.masters if each not in etcd.members}
+        if also := [each for each, it in systems.items() if it and it.wiped_in == self.run and each != server.name]:
+            self.breach("grow", f"{server.name} joins, and {also[0]}, too")
 
     def _vm_ends(self, how: str) -> None:
         self.tell(f"the program {how}")

@@ -23,6 +23,7 @@ from lab.rehearsal.stack import Stack
 from lab.rehearsal.status import StatusProofs
 from providers.host_provisioning.installation.engine import INSTALLED
 from testing import plans
+from testing.calls import said
 from testing.checkout import ROOT
 from tests.unit.lab.test_shrinking import Api
 from wires.api.resources import NODE_LIST
@@ -46,6 +47,8 @@ class Evidence:
     phase: str = "Running"
     pods_end: bool = True
     changes: bool = False
+    calls: Mock = field(default_factory=Mock)
+    """Has what the drill calls."""
 
 
 class Kubelets(Api):
@@ -95,9 +98,12 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
         provisioner.uuid.return_value = UUID
         proofs = create_autospec(Proofs, instance=True, plan=PLAN)
         proofs.kube.return_value = Kube(client)
-        monkeypatch.setattr(kube_drill, "StatusProofs", lambda *_, **__: create_autospec(StatusProofs, instance=True))
+        status = create_autospec(StatusProofs, instance=True)
+        monkeypatch.setattr(kube_drill, "StatusProofs", lambda *_, **__: status)
         drilled = (provisioner, stack, proofs, create_autospec(Operator), report)
         Shrinking(*drilled)._remove(JOINS)
+        for name, mock in (("stack", stack), ("proofs", proofs), ("status", status)):
+            found.calls.attach_mock(mock, name)
         Growing(*drilled).run(twin)
         return report
 
@@ -107,8 +113,23 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
 def test_a_drill_as_it_should_be_undoes_what_removed_the_server(
     run: Callable[[Evidence], Report], tmp_path: Path
 ) -> None:
-    *proofs, ratio = run(Evidence()).proofs
+    found = Evidence()
+    *proofs, ratio = run(found).proofs
     assert all(proof.holds for proof in proofs)
+    assert [call for call in said(found.calls) if not call.startswith("proofs.kube")] == [
+        "stack.iso_digests",
+        "stack.log_lines",
+        "stack.follow pulumi up",
+        "stack.log_lines",
+        "stack.iso_digests",
+        "proofs.nodes_are_ready … …",
+        "proofs.control_plane_serves",
+        "proofs.ingress_serves",
+        "status.finds_nothing_wrong with a worker more",
+        "stack.run up --yes --skip-preview --expect-no-changes",
+        "stack.installation_steps",
+    ]
+    assert found.calls.proofs.nodes_are_ready.call_args.args[1] == PLAN.servers
     assert ratio.seen == "1.20"
     config = (tmp_path / "stacks" / STACK / "install-config.yaml").read_text()
     assert parse_yaml(config) == load_site(STACK).twin.install_config

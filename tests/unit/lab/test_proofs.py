@@ -54,6 +54,8 @@ class World:
     ready: list[str] = field(default_factory=list)
     lines: list[str] = field(default_factory=list)
     """The consoles of the config servers."""
+    is_awaited: bool = True
+    """Whether each value was what its proof waits for."""
 
     def resolve(self, query: dns.message.Message, server: str, **_: Any) -> tuple[dns.message.Message, bool]:
         """Answer as a DNS server does, see `dns.query.udp_with_fallback`."""
@@ -284,7 +286,12 @@ def prove(plan: Intent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
             parts = urlsplit(url)
             return found.statuses.get((address, parts.port or 80, parts.path), 0)
 
-        monkeypatch.setattr(proofs, "settle", lambda measure, _is_wanted, _deadline_s: measure())
+        def settle(measure: Callable[[], Any], is_wanted: Callable[[Any], bool], _deadline_s: float) -> Any:
+            value = measure()
+            found.is_awaited = found.is_awaited and is_wanted(value)
+            return value
+
+        monkeypatch.setattr(proofs, "settle", settle)
         monkeypatch.setattr(proofs, "answering_macs", lambda address, wait_s=1.0: frozenset(found.macs[address]))
         monkeypatch.setattr(proofs, "status", status)
         monkeypatch.setattr(dns.query, "udp_with_fallback", found.resolve)
@@ -292,6 +299,7 @@ def prove(plan: Intent, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call
         monkeypatch.setattr(Kube, "ready_since", lambda _: dict.fromkeys(sorted(found.ready), "2026-11-22T22:27:15Z"))
         report = Report("dual-stack", folder=tmp_path)
         proof(Proofs(plan, "", report), found)
+        assert found.is_awaited, "what holds is not waited for"
         return report
 
     return run

@@ -129,6 +129,7 @@ def test_a_drill_as_it_should_be_loses_the_holder_of_the_vip_and_no_write(run: C
     found = Evidence()
     report = run(found)
     assert all(proof.holds for proof in report.proofs)
+    assert found.calls.proofs.nodes_are_ready.call_args.args[1] == PLAN.servers
     assert (found.lose, found.killed_in) == ([HOLDER.name], [f"4242 {signal.SIGKILL.value}"])
     assert said(found.calls) == [
         "proofs.store",

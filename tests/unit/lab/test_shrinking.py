@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from unittest.mock import Mock, create_autospec
+from unittest.mock import Mock, call, create_autospec
 
 import pytest
 
@@ -16,6 +16,7 @@ from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.shrinking import DRAIN_S, Shrinking
 from lab.rehearsal.stack import Outcome, Stack
+from lab.twin import DEADLINES
 from testing import plans
 from testing.calls import said
 from tests.unit.lab.test_okd import MemoryClient
@@ -104,6 +105,9 @@ def test_a_drill_as_it_should_be_removes_the_last_server(run: Callable[[Evidence
         "proofs.nodes_are_ready … …",
         "proofs.ingress_serves",
         "stack.run up --yes --skip-preview --expect-no-changes",
+    ]
+    assert found.calls.stack.configure.call_args_list == [
+        call(deadlines=it) for it in ({"host_s": DRAIN_S}, DEADLINES)
     ]
     others = tuple(server for server in PLAN.servers if server.name != LEAVES)
     assert found.calls.proofs.nodes_are_ready.call_args.args[1] == others

@@ -66,6 +66,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Evidence],
 def test_a_drill_as_it_should_be_holds(run: Callable[[Evidence], Report]) -> None:
     found = Evidence()
     assert all(proof.holds for proof in run(found).proofs)
+    assert found.calls.proofs.nodes_are_ready.call_args.args[1] == PLAN.servers
     assert said(found.calls) == [
         "stack.iso_digests",
         "stack.follow pulumi up",
