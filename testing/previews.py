@@ -4,7 +4,6 @@ So the state has every resource with its inputs, although no machine was contact
 and compare.
 """
 
-import difflib
 import json
 import shutil
 import subprocess
@@ -17,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from review.preview import UNKNOWN
+from review.preview import UNKNOWN, read_preview
 from testing import plans
 from testing.checkout import copy_program
 from testing.command_line import run
@@ -32,26 +31,6 @@ LOGIN = "okd-master-0"
 PULL_SECRET = '{"auths": {"registry.example.com": {"auth": "b3B0aW9uOm9ubHk="}}}'
 """The pull secret of the stack's options, which no resource reads."""
 KNOWN = "11111111-1111-4111-8111-111111111111"
-
-
-@dataclass(frozen=True)
-class Lines:
-    """The changed lines of a file, without indentation."""
-
-    removed: list[str]
-    added: list[str]
-
-
-@dataclass(frozen=True)
-class Review:
-    """The result of a preview."""
-
-    files: dict[str, Lines]
-    """Changed files by name of the `RenderedAsset`."""
-    others: dict[str, set[str]]
-    """Changed inputs of all other resources, by `<operation> <kind> <name>`."""
-    text: str
-    """Output of `preview --json`."""
 
 
 @dataclass(frozen=True)
@@ -99,18 +78,15 @@ class Project:
         (found,) = (urn for urn in self.urns() if urn.endswith(f":{kind}::{name}"))
         return found
 
-    def preview(self) -> Review:
-        """Return the changes that a preview shows."""
-        text = self.pulumi("preview", "--json")
-        files, others = {}, {}
-        for step in json.loads(text)["steps"]:
-            kind, name = step["urn"].rsplit(":", 3)[1::2]
-            changed = set(step["detailedDiff"] or ())
-            if kind == "RenderedAsset" and step["op"] == "update" and changed == {"text"}:
-                files[name] = _lines(step["oldState"]["inputs"]["text"], step["newState"]["inputs"]["text"])
-            elif step["op"] != "same":
-                others[f"{step['op']} {kind} {name}"] = changed
-        return Review(files, others, text)
+    def preview(self) -> str:
+        """Return what `pulumi preview --json` prints."""
+        return self.pulumi("preview", "--json")
+
+    def steps(self) -> set[str]:
+        """Return what a preview shows, as `create BmcHost okd-okd-master-0`."""
+        return {
+            f"{step.operation} {step.kind} {step.name}" for step in read_preview(self.preview(), "a preview").steps
+        }
 
     def review(self, *words: str) -> CompletedProcess[str]:
         """Run `okd-baremetal review` on the stack, by the real engine."""
@@ -216,11 +192,3 @@ def _outputs(inputs: dict[str, Any], machines: dict[str, Any]) -> dict[str, Any]
         for host, machine in inputs.get("identities", {}).items()
     }
     return {**own, "machines": machines, "former": [], "installed": records}
-
-
-def _lines(old: str, new: str) -> Lines:
-    diff = [line for line in difflib.ndiff(old.splitlines(), new.splitlines()) if line[0] in "+-"]
-    return Lines(
-        removed=[line[1:].strip() for line in diff if line[0] == "-"],
-        added=[line[1:].strip() for line in diff if line[0] == "+"],
-    )

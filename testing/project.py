@@ -4,8 +4,10 @@ import hashlib
 import json
 import shutil
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ from testing.checkout import ROOT
 from testing.fakes.emulator import PASSWORD, USER, Emulator, pointer
 from testing.live_iso import live_iso
 from testing.processes import kill
-from testing.pulumi_env import resources_of, site_env
+from testing.pulumi_env import pulumi_env, resources_of, site_env
 
 MACHINES = {
     "11111111-1111-4111-8111-111111111111": 1,
@@ -24,6 +26,8 @@ CROWD = {f"44444444-4444-4444-8444-{number:012}": 100 + number for number in ran
 NAMES = dict(zip(["okd-master-0", "okd-master-1"], MACHINES, strict=False))
 MEDIA_PORT = 8080
 COMMAND_S = 240
+STACK = {"PULUMI_STACK": "test"}
+"""In the environment, the stack that is meant."""
 
 
 ROLE: dict[str, Any] = {
@@ -53,17 +57,32 @@ def eventually(is_true: Callable[[], bool], within_s: float = 120) -> None:
         time.sleep(0.05)
 
 
+@cache
+def _with_an_empty_stack() -> dict[str, bytes]:
+    """Return the files of a project whose stack is new, by their paths."""
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        shutil.copytree(ROOT / "tests" / "e2e" / "program", folder / "program")
+        command, env = ["pulumi", "stack", "init", "--non-interactive"], pulumi_env(folder) | STACK
+        subprocess.run(
+            [*command, STACK["PULUMI_STACK"]], cwd=folder / "program", env=env, check=True, capture_output=True
+        )
+        files = [path for part in ("program", ".pulumi") for path in (folder / part).rglob("*") if path.is_file()]
+        return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
 class Project:
     """A Pulumi project with one stack, in its own folder."""
 
     def __init__(self, folder: Path, bmc: Emulator) -> None:
         self.folder = folder
-        shutil.copytree(ROOT / "tests" / "e2e" / "program", folder / "program")
+        for name, content in _with_an_empty_stack().items():
+            self.write(name, content)
         self.base = base = live_iso()
         payload = pointer(bmc.authority)
         for name in ("master", "worker"):
             self.write(f"program/stacks/test/payload/{name}.ign", payload)
-        self.env = site_env(folder)
+        self.env = site_env(folder) | STACK
         self.site: dict[str, Any] = {
             "ca": bmc.authority.pem,
             "hosts": {name: host_of(bmc.address(uuid), uuid, bmc.api(uuid)) for name, uuid in NAMES.items()},
@@ -78,7 +97,6 @@ class Project:
             "host_deadline_s": COMMAND_S,
             "payload_sha256": hashlib.sha256(payload).hexdigest(),
         }
-        self.pulumi("stack", "init", "test")
 
     def base_iso(self, content: bytes) -> str:
         """Put a base ISO into the cache, and return its digest."""

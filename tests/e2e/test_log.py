@@ -46,7 +46,10 @@ def test_a_run_logs_each_server_without_secrets_and_a_preview_logs_nothing(proje
     project.pulumi("preview", "--expect-no-changes")
     project.pulumi("refresh", "--yes", "--skip-preview")
     project.site["hosts"]["okd-master-0"]["consent"] = ""
-    project.pulumi("up", "--yes", "--skip-preview", fails=True)  # its check refuses it, before any work
+    asked = len(bmc.requests)
+    refused = project.pulumi("up", "--yes", "--skip-preview", fails=True)  # its check refuses it, before any work
+    assert "pulumi config set --path 'consent.okd-master-0' <UUID>" in refused
+    assert bmc.requests[asked:] == []
     project.site["hosts"]["okd-master-0"]["consent"] = NAMES["okd-master-0"]
     project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
     assert len(project.logs()) == 2
@@ -61,11 +64,17 @@ def test_a_run_logs_each_server_without_secrets_and_a_preview_logs_nothing(proje
     assert [canary for canary in canaries if canary in everything] == []
 
 
-def test_a_failed_run_names_its_log_draws_a_report_and_sends_a_notice(project: Project) -> None:
+def test_a_failed_run_names_its_log_draws_a_report_and_sends_a_notice(project: Project, bmc: Emulator) -> None:
+    """No host is written to before every consent matches."""
+    first = len(bmc.writes)
     project.site["hosts"]["okd-master-1"]["consent"] = "7b0f7a30-95ad-4c3b-9a1e-0e4d2c8f1a55"
     with web_hook() as hook:
         project.pulumi("config", "set", "--secret", "okd-baremetal:notify_url", hook.url)
         text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
+        assert f"pulumi config set --path 'consent.okd-master-1' {NAMES['okd-master-1']}" in text
+        assert 'File "' not in text
+        assert not bmc.guest.installs
+        assert not [line for line in bmc.writes[first:] if NAMES["okd-master-1"] in line]
         (file,) = (project.folder / "program" / "log" / "test").iterdir()
         assert f"log: log/test/{file.name}\n" in text
         eventually(lambda: noticed(project) != [])

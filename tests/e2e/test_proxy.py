@@ -1,21 +1,12 @@
 """A proxy in the provisioner's environment, which gRPC between Pulumi's parts must not ask (case PROXY)."""
 
-import pytest
-
 from testing.project import Project
 
-NOBODY = "http://127.0.0.1:9"
+NOBODY, OTHERS = "http://127.0.0.1:9", ".corp.example"
 
 
-@pytest.mark.parametrize(
-    "environment",
-    [
-        {"http_proxy": NOBODY, "https_proxy": NOBODY},
-        {"http_proxy": NOBODY, "no_proxy": ".corp.example"},
-        {"grpc_proxy": NOBODY, "no_grpc_proxy": ".corp.example"},
-    ],
-    ids=["lower-case", "with-exemptions", "of-grpc"],
-)
-def test_a_preview_asks_no_proxy_for_its_own_parts(environment: dict[str, str], project: Project) -> None:
-    project.env |= environment
+def test_a_preview_asks_no_proxy_for_its_own_parts(project: Project) -> None:
+    """Whichever variable names the proxy, and whatever it is not to be asked for."""
+    project.env |= dict.fromkeys(("grpc_proxy", "http_proxy", "https_proxy"), NOBODY)
+    project.env |= dict.fromkeys(("no_grpc_proxy", "no_proxy"), OTHERS)
     assert "to create" in project.pulumi("preview")
