@@ -40,7 +40,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platfo
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants survivors rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz simulate image sbom bench accept clean lock _program _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries _waiting _working
+.PHONY: help setup check fmt test test-fast mutants survivors rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz simulate image sbom bench accept clean lock _program _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -71,20 +71,11 @@ fmt: setup ## Format the code and sort its imports
 	ruff check --fix-only --quiet .
 	ruff format .
 
-# Each worker collects all that it is given. So tests that wait for engines and machines more than they work have workers of
-# their own, beside those that use the cores meanwhile, and those that run by themselves are given by their files.
-WAITING := $(addprefix tests/,e2e fuzz process wire)
-WORKING := $(filter-out $(WAITING),$(patsubst %/,%,$(wildcard tests/*/)))
-SESSION := $(PY) -m pytest -q -m "not alone and not kubernetes and not fleet and not provisioner and not conformance"
+# Tests of the wire and the engine wait more than they work: more workers than cores. Each worker collects all that it is
+# given, so those that run by themselves are given by their files.
 test: _tools check ## check, then all tiers of tests: unit, program, plugin, process, wire, end to end
-	@$(MAKE) --keep-going -j2 _waiting _working
+	$(PY) -m pytest -q -n 6 -m "not alone and not kubernetes and not fleet and not provisioner and not conformance" tests
 	$(PY) -m pytest -q -n 5 -m alone $$(grep -rl --include='*.py' 'mark\.alone' tests)
-
-_waiting:
-	$(SESSION) -n 5 $(WAITING)
-
-_working:
-	$(SESSION) -n $(JOBS) $(WORKING)
 
 test-fast: _tools setup ## The tiers unit, program, plugin and fuzz, for the inner loop
 	$(PY) -m pytest -q -n 4 tests/unit tests/program tests/plugin tests/fuzz

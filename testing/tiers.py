@@ -7,11 +7,14 @@ from collections.abc import Generator
 import pytest
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 WAITING_S = {"conformance": 300, "e2e": 900, "fleet": 300, "provisioner": 300, "wire": 300}
 """Time limits of the tiers that wait more than they work, for engines and machines."""
 TOGETHER = tuple(f"tests/e2e/test_{name}.py" for name in ("review", "destroy", "kept_vm"))
 """The files of those tiers whose tests share a stack, which takes some seconds to make."""
+FROM_THE_END = 2
+"""Workers that begin with the tests that compute, which use the cores while all other workers wait."""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -53,11 +56,16 @@ def tier(item: pytest.Item) -> str:
 
 
 class InOrder(LoadScopeScheduling):  # type: ignore[misc]
-    """Hands out single tests that wait, and whole files of the others.
+    """Hands out, from both ends of the order above, single tests that wait, and whole files of the others.
 
     The tests of a file share fixtures. `--dist loadgroup` would keep them together, but xdist 3.8 does not group the
     node ids of pytest 9.
     """
+
+    def _assign_work_unit(self, node: WorkerController) -> None:
+        if node in self.nodes[:FROM_THE_END]:
+            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
+        super()._assign_work_unit(node)
 
     def _split_scope(self, nodeid: str) -> str:
         waits = nodeid.startswith(tuple(f"tests/{name}/" for name in WAITING_S))
