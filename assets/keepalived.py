@@ -144,8 +144,10 @@ def on_compute(plan: Intent, server: Server) -> Keepalived:
     return Keepalived(what, server.name if own else "", _ingress(plan, server))
 
 
-def on_server(plan: Intent, server: Server) -> Keepalived:
-    """Return a server's configuration."""
+def on_server(plan: Intent, server: Server) -> Keepalived | None:
+    """Return a server's configuration. None: it claims no VIP, or the operator writes it."""
+    if plan.balancer is Balancer.OPERATOR or not plan.vips_of(server.role):
+        return None
     return (on_control_plane if server.role is Role.CONTROL_PLANE else on_compute)(plan, server)
 
 

@@ -82,11 +82,7 @@ def render(plan: Intent) -> Rendered:
         bootstrap=render_bootstrap(plan),
         roles={role: render_role(plan, role) for role in Role},
         servers={server.name: render_server(plan, server) for server in plan.servers},
-        keepalived={
-            server.name: keepalived.on_server(plan, server)
-            for server in plan.servers
-            if plan.balancer is not Balancer.OPERATOR and plan.vips_of(server.role)
-        },
+        keepalived={server.name: conf for server in plan.servers if (conf := keepalived.on_server(plan, server))},
     )
 
 
@@ -125,9 +121,8 @@ def render_role(plan: Intent, role: Role) -> Files:
 def render_server(plan: Intent, server: Server) -> Files:
     """Render the files of one server: its name, its keyfiles, and what has its own address or rank in it."""
     named = (_hostname(server), *_network(plan, server), *_dnsmasq(plan, server.role, server.provisioning_address))
-    if plan.balancer is Balancer.OPERATOR or not _has_its_own(plan, server):
-        return named
-    return (keepalived_conf(keepalived.on_server(plan, server)), *named)
+    conf = keepalived.on_server(plan, server)
+    return (keepalived_conf(conf), *named) if conf and conf.machine else named
 
 
 def _vip_of_bootstrap(plan: Intent) -> Files:
@@ -155,21 +150,13 @@ def _in_place_of_the_payload(plan: Intent) -> Files:
 
 
 def _vips_of_role(plan: Intent, role: Role) -> Files:
-    shared = [server for server in plan.of(role)[:1] if not _has_its_own(plan, server)]
-    vips = plan.vips_of(role)
+    vips, conf = plan.vips_of(role), keepalived.on_server(plan, plan.of(role)[0])
     return (
-        *(keepalived_conf(keepalived.on_compute(plan, server)) for server in shared),
+        *((keepalived_conf(conf),) if conf and not conf.machine else ()),
         _script("common/okd-check.sh"),
         *(_default_router(plan) if plan.ingress in vips else ()),
         *_keepalived_service(plan, role, tuple(address for vip in vips for address in vip.addresses)),
         *(_balancer(plan) if plan.api in vips else ()),
-    )
-
-
-def _has_its_own(plan: Intent, server: Server) -> bool:
-    """Return whether the server's keepalived.conf differs from those of its role's other servers."""
-    return bool(plan.vips_of(server.role)) and (
-        server.role is Role.CONTROL_PLANE or plan.ingress.transport == "unicast"
     )
 
 

@@ -18,9 +18,9 @@ from cli.shared.command import Command, add_stack, add_stack_option
 from cli.shared.command_line import EXIT_INVALID, EXIT_OK, GrowingTable, install_config, table
 from cli.shared.interrupts import threads
 from cli.shared.stack_options import set_stack_option, stack_options
-from cluster.options import PREFIX
 from cluster.plan import BmcPlan, Server, load_bmcs
 from cluster.plan.model import PlannedHost
+from cluster.stack_file import PREFIX
 from providers.bmc_host.checks import BmcReport, Check, add_fencing, consented
 from providers.bmc_host.engine import BmcHostEngine
 from providers.pulumi.workers import WORKERS

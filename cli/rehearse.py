@@ -8,7 +8,7 @@ from pathlib import Path
 from base.errors import ConfigError, Fault
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import PROGRAM, stack_file
-from cluster.options import read_options
+from cluster.stack_file import read_options
 
 
 def rehearse(options: argparse.Namespace) -> int:

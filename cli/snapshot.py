@@ -6,8 +6,8 @@ from base.errors import ConfigError, Fault
 from base.progress import Progress
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
-from cluster.options import read_stack_file
 from cluster.plan import load_intent
+from cluster.stack_file import read_stack_file
 from providers.etcd_snapshot import EtcdSnapshots
 
 OPTION = "snapshots"

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 from base.errors import Fault
 from base.shapes import WANTED, Location, below, dotted, shape_faults
 from base.spec import secret_inputs
-from cluster.options import PLACEHOLDER, Options, Placeholder, is_encrypted
+from cluster.options import PLACEHOLDER, Options, Placeholder
+from cluster.stack_file import is_encrypted
 
 LOGINS, PULL_SECRET, NOTIFY_URL = "bmc_credentials", "pull_secret", "notify_url"
 SECRETS = secret_inputs(Options)

@@ -1,13 +1,10 @@
 """This program's options: the stack's config, typed. Pulumi.yaml describes them."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self, get_origin
 
 from pydantic import (
-    AfterValidator,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -17,50 +14,31 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from base.errors import ConfigError, Fault
 from base.shapes import FIX, in_words
 from base.spec import Model
-from base.yaml_text import parse_yaml
-from cluster.files import read_yaml
-from cluster.values import web_hook
+from cluster.option_types import (
+    BY_DIGEST_OR_EMPTY,
+    FOLDER_OR_EMPTY,
+    ONE_BY_DIGEST,
+    SHA256,
+    SHA256_OR_EMPTY,
+    WEB_FOLDER,
+    DiskNames,
+    Fingerprint,
+    MachineName,
+    NotifyUrl,
+    OneOrMore,
+    PullSecret,
+    Runtime,
+    Severity,
+    Switch,
+    Transport,
+    Wait,
+)
 from cluster.values.architecture import Architecture
 from cluster.values.platform import ClusterPlatform
-from cluster.values.pull_secret import FORM, SET, wrong_in
 from cluster.values.semver import FORM as VERSION
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
-
-SHA256 = in_words(r"^[0-9a-f]{64}$", "a SHA-256 of 64 lower-case hex digits")
-SHA256_OR_EMPTY = in_words(r"^([0-9a-f]{64})?$", "a SHA-256 of 64 hex digits")
-BY_DIGEST = "[a-zA-Z0-9._:/-]+@sha256:[0-9a-f]{64}"
-ONE_BY_DIGEST = in_words(rf"^{BY_DIGEST}$", "an image by its digest, <name>@sha256:<64 hex digits>,")
-BY_DIGEST_OR_EMPTY = in_words(rf"^({BY_DIGEST})?$", "an image by its digest, <name>@sha256:<64 hex digits>,")
-WEB_FOLDER = in_words(
-    r"^https?://([a-zA-Z0-9.-]+|\[[0-9a-fA-F:.]+\])(:[0-9]+)?(/[a-zA-Z0-9._~%+,:=@/-]*)?$",
-    "an http or https URL without login, query and fragment",
-)
-"""A URL without credentials, query and fragment, because a BMC shows it to all its users."""
-
-FOLDER_OR_EMPTY = in_words("^(/.+)?$", "an absolute path")
-
-PREFIX = "okd-baremetal:"
-"""The start of each key of a stack file: the project's name."""
-
-Transport = Literal["unicast", "multicast"]
-Severity = Literal["error", "warn"]
-Wait = Literal["ingress", "install"]
-"""The end of `pulumi up` in phase production."""
-Runtime = Literal["podman", "host"]
-"""The source of the machines' services: a container image, or the machine's own image."""
-
-
-def _switched(value: object) -> object:
-    return ("on" if value else "off") if isinstance(value, bool) else value
-
-
-Switch = Annotated[
-    Literal["on", "off"], BeforeValidator(_switched, json_schema_input_type=Literal["on", "off"] | bool)
-]
-"""YAML may read `on` and `off` without quotes as a boolean."""
 
 
 class Phase(StrEnum):
@@ -68,64 +46,6 @@ class Phase(StrEnum):
 
     BOOTSTRAP = "bootstrap"
     PRODUCTION = "production"
-
-
-def _listed(value: object) -> object:
-    return [value] if isinstance(value, str) else value
-
-
-OneOrMore = Annotated[
-    tuple[IPvAnyAddress, ...],
-    BeforeValidator(_listed, json_schema_input_type=IPvAnyAddress | list[IPvAnyAddress]),
-]
-
-
-def _in_words(value: object) -> object:
-    return str(value) if type(value) is int else value
-
-
-MachineName = Annotated[str, BeforeValidator(_in_words, json_schema_input_type=str | int)]
-"""A serial or system UUID. `pulumi config set --path` makes a number of a serial that has only digits."""
-
-
-def _listed_names(value: object) -> object:
-    return [value] if isinstance(value, str | int) else value
-
-
-DiskNames = Annotated[
-    tuple[Annotated[MachineName, Field(pattern=in_words(r"\S", "a serial number or WWN"))], ...],
-    BeforeValidator(_listed_names, json_schema_input_type=str | int | list[str | int]),
-]
-"""Serial numbers or WWNs of one server's disks: one, or a list."""
-
-
-def _bare_digits(value: object) -> object:
-    return value.replace(":", "").lower() if isinstance(value, str) else value
-
-
-Fingerprint = Annotated[
-    str, Field(pattern=SHA256_OR_EMPTY), BeforeValidator(_bare_digits, json_schema_input_type=str)
-]
-"""SHA-256 as openssl and browsers print it: with or without colons, in upper or lower case."""
-
-
-def _checked_pull_secret(secret: SecretStr) -> SecretStr:
-    if secret and (wrong := [*wrong_in(secret.get_secret_value())]):
-        fix = f"write {FORM}: `{SET}`"
-        raise PydanticCustomError("pull_secret", "{what}", {"what": "; ".join(wrong), FIX: fix})
-    return secret
-
-
-PullSecret = Annotated[SecretStr, AfterValidator(_checked_pull_secret)]
-
-
-def _checked_url(secret: SecretStr) -> SecretStr:
-    if secret and not web_hook.is_url(secret.get_secret_value().strip()):
-        raise PydanticCustomError("notify_url", "is not a URL", {FIX: f"write https://…: `{web_hook.SET}`"})
-    return secret
-
-
-NotifyUrl = Annotated[SecretStr, AfterValidator(_checked_url)]
 
 
 PLACEHOLDER = "0" * 64
@@ -448,45 +368,3 @@ def _is_text(annotation: Any) -> bool:
 
 TEXTS = tuple(name for name, field in Options.model_fields.items() if _is_text(field.annotation))
 """The options that are one text. Pulumi stores every other option as JSON."""
-
-
-def read_stack_file(path: Path) -> dict[str, Any]:
-    """Read the options of a `Pulumi.<stack>.yaml` that are not encrypted.
-
-    Args:
-        path: Path of the file.
-
-    Returns:
-        Values by name, without the project's prefix. Encrypted values are left out, at any depth.
-
-    Raises:
-        ConfigError: The file cannot be read, or is not a stack's file.
-    """
-    readable: dict[str, Any] = _readable(read_options(path))
-    return readable
-
-
-def read_options(path: Path, parse: Callable[[str], Any] = parse_yaml) -> dict[str, Any]:
-    """Read the options of a stack's file. An encrypted value is `{"secure": <ciphertext>}`, as in the file.
-
-    Raises:
-        ConfigError: The file cannot be read, or is not a stack's file.
-    """
-    loaded = read_yaml(path, parse)
-    config = loaded.get("config") or {} if isinstance(loaded, dict) else None
-    if not isinstance(config, dict):
-        raise ConfigError(Fault(str(path), "not a stack's file", "write a mapping `config:` with the options in it"))
-    return {str(key).removeprefix(PREFIX): value for key, value in config.items() if str(key).startswith(PREFIX)}
-
-
-def is_encrypted(value: Any) -> bool:
-    """Return whether a value of a stack's file is encrypted."""
-    return isinstance(value, dict) and value.keys() == {"secure"}
-
-
-def _readable(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _readable(member) for key, member in value.items() if not is_encrypted(member)}
-    return (
-        [_readable(element) for element in value if not is_encrypted(element)] if isinstance(value, list) else value
-    )

@@ -105,20 +105,7 @@ class Cluster(Component):
         self.installed: dict[Role, HostProvisioning] = {}
         network = self._network_preflight()
         reach = self._bootstrap if args.plan.options.phase is Phase.BOOTSTRAP else self._production
-        handoff = reach(network)
-        self.outputs = {
-            "api": f"https://api.{args.plan.domain}:6443",
-            "phase": args.plan.options.phase.value,
-            "api_vip_holder": handoff.holder,
-            "handoff": handoff.summary(),
-            "hosts": hosts(args.plan, self._bmcs(), self.installed.items()),
-            "approved_certificates": pulumi.Output.all(
-                *(installation.approved for installation in self.installed.values())
-            ).apply(_joined),
-            "kubeconfig": handoff.kubeconfig,
-        }
-        if args.plan.options.phase is Phase.PRODUCTION:
-            self.outputs |= self._access()
+        self.outputs = self._outputs(reach(network))
         self.register_outputs(self.outputs)
 
     def _preflight(self, spec: ProvisionerPreflightSpec) -> ProvisionerPreflight:
@@ -173,6 +160,20 @@ class Cluster(Component):
         upgraded = self._upgraded(after=[*held, *installed])
         self._guard(after=[self.provisioner, *held, *installed, *upgraded])
         return handoff
+
+    def _outputs(self, handoff: VipHandoff) -> dict[str, Any]:
+        """Return what the stack exports."""
+        approved = (installation.approved for installation in self.installed.values())
+        return {
+            "api": f"https://api.{self.plan.domain}:6443",
+            "phase": self.plan.options.phase.value,
+            "api_vip_holder": handoff.holder,
+            "handoff": handoff.summary(),
+            "hosts": hosts(self.plan, self._bmcs(), self.installed.items()),
+            "approved_certificates": pulumi.Output.all(*approved).apply(_joined),
+            "kubeconfig": handoff.kubeconfig,
+            **(self._access() if self.plan.options.phase is Phase.PRODUCTION else {}),
+        }
 
     def _access(self) -> dict[str, str]:
         """Return where the cluster is reached, and what is left to do."""

@@ -51,6 +51,8 @@ class Bmc:
     """Id of the system in its URL. None: the URL has none, so the BMC has only one system."""
     ipmi: bool = False
     """Whether it speaks IPMI, at a UDP port."""
+    is_replaced: bool = False
+    """Whether it is not the server's first one: its login and its certificate are its own, which it made itself."""
 
     @property
     def pattern(self) -> str:

@@ -18,9 +18,9 @@ from base.yaml_text import yaml_of
 from cluster.files import read_yaml
 from cluster.install_config.platform import UNMANAGED
 from cluster.known_options import SECRETS
-from cluster.options import read_stack_file
 from cluster.plan import Intent, load_intent
 from cluster.plan.sample_values import free_addresses, with_samples
+from cluster.stack_file import read_stack_file
 from cluster.values.address import IPV4, IPV6, Address, Network, parse_address
 from cluster.values.platform import ClusterPlatform
 from lab.disks import emulated

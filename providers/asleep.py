@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
 
 from base.errors import Fault
 
@@ -11,26 +10,21 @@ WAKE = "wake the cluster first: `pulumi config set power on && pulumi up`; or ta
 
 @dataclass
 class Stack:
-    """What this process knows of its stack, as of the last `up`: a refresh runs no program."""
+    """What a provider process knows of its stack by the options, since no input may change with that."""
 
     sleeps: bool = False
+    """Whether the cluster is to sleep."""
 
 
 STACK = Stack()
 
 
-class _Spec(Protocol):
-    @property
-    def asleep(self) -> bool: ...
-
-
-def first_faults(option: str, old: object | None, new: _Spec) -> Iterator[Fault]:
+def first_faults(option: str, old: object | None) -> Iterator[Fault]:
     """Yield a fault if an option, which has the API asked until its deadline, is set first while nothing can answer.
 
     Args:
         option: Its name.
         old: Inputs in the state; one that has some keeps them while the cluster sleeps.
-        new: Inputs of this run.
     """
-    if old is None and new.asleep:
+    if old is None and STACK.sleeps:
         yield Fault(option, "set for the first time with `power` off, so nothing can answer it", WAKE)

@@ -9,8 +9,8 @@ import yaml
 
 from base.yaml_text import yaml_of
 from boot_media.keyfiles import keyfiles_of
-from cluster.options import read_stack_file
 from cluster.plan import ClusterPlan, Intent, load_intent, load_plan
+from cluster.stack_file import read_stack_file
 from testing.checkout import ROOT
 
 STACK = "rehearsal"

@@ -21,6 +21,7 @@ from review.preview import UNKNOWN
 from testing import plans
 from testing.checkout import copy_program
 from testing.command_line import run
+from testing.processes import kill
 from testing.project import COMMAND_S
 from testing.pulumi_env import pulumi_env, resources_of
 from wires.bmc.identity import MachineId
@@ -73,6 +74,21 @@ class Project:
         )
         assert (done.returncode != 0) is fails, done.stdout + done.stderr
         return done.stdout
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        """Start a command, whose output is of no interest."""
+        env = pulumi_env(self.folder) | {"PULUMI_STACK": plans.STACK}
+        path, quiet = shutil.which("pulumi", path=env["PATH"]), subprocess.DEVNULL
+        command = ["pulumi", *words, "--non-interactive"]
+        return subprocess.Popen(command, executable=path, cwd=self.program, env=env, stdout=quiet, stderr=quiet)
+
+    def end(self) -> None:
+        """Kill the processes of a killed engine: its language host and its providers may wait for it."""
+        kill(f"PULUMI_HOME={self.folder}/")
+
+    def log(self) -> str:
+        """Return the lines of the logs of all runs."""
+        return "".join(path.read_text() for path in (self.program / "log" / plans.STACK).glob("*.jsonl"))
 
     def urns(self) -> list[str]:
         """Return the URNs of all resources in the state, in order of creation."""

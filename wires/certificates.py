@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from cryptography import x509
 
+EXPIRED = 10
+"""X509_V_ERR_CERT_HAS_EXPIRED of OpenSSL's x509_vfy.h, of a server's certificate or of one of a CA above it."""
 AHEAD = timedelta(days=30)
 """Before its end. What nothing renews by itself, a person renews, who may wait for a CA, or be on holiday."""
 RENEWED_IN_TIME = 0.9

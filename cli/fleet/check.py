@@ -9,7 +9,7 @@ from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.clashes import ClusterConfig, clashes_between
 from cluster.known_options import KnownOptions, known_options
-from cluster.options import read_options
+from cluster.stack_file import read_options
 from fleet.plan import Fleet, load
 from review.text import counted
 

@@ -22,9 +22,11 @@ from boot_media.tools import find_coreos_installer
 from cli.inspect.render import complete_intent
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
-from cluster.options import DiskNames, MediaOption, Options, PayloadDigests, read_stack_file
+from cluster.option_types import DiskNames
+from cluster.options import MediaOption, Options, PayloadDigests
 from cluster.plan import Intent, Server
 from cluster.plan.refusals import no_base_iso
+from cluster.stack_file import read_stack_file
 from cluster.values.architecture import Architecture
 from payload.reading import read_payload
 

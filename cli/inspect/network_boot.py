@@ -11,10 +11,10 @@ from base.errors import ConfigError, Fault
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.install_config.platform import BARE, UNMANAGED
-from cluster.options import read_stack_file
 from cluster.plan import Intent, Role, load_intent
 from cluster.plan.model import RESERVED
 from cluster.plan.refusals import MEDIA
+from cluster.stack_file import read_stack_file
 from cluster.values.address import IPV6
 
 DNSMASQ = "dnsmasq"

@@ -20,10 +20,10 @@ from cluster.files import read_text
 from cluster.install_config import InstallConfig, read
 from cluster.known_options import known_options
 from cluster.mirrors import Place, places_of
-from cluster.options import read_options
 from cluster.plan import Intent
 from cluster.plan.addresses import CONFIG
 from cluster.plan.no_proxy import goes_direct, proxied_addresses
+from cluster.stack_file import read_options
 from cluster.values.image_reference import ImageReference
 from payload.origin_checks import release_image
 from payload.pem import certificates_in_text

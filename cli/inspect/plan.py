@@ -16,12 +16,13 @@ from cli.shared.notices import notices
 from cluster.files import read_yaml
 from cluster.install_config.unquoted import misread_scalars
 from cluster.known_options import SECRETS, holds_ciphertext
-from cluster.options import Options, read_options
+from cluster.options import Options
 from cluster.plan import ClusterPlan, Intent, check_inputs, load_intent, plan_json
 from cluster.plan.addresses import CONFIG
 from cluster.plan.load import CheckedInputs
 from cluster.plan.sample_values import with_samples
-from cluster.stack_files import misplaced_keys
+from cluster.stack_file import read_options
+from cluster.stack_file_faults import misplaced_keys
 from payload.reading import payload_folder
 from payload.stack_payload import LocalPayloadFiles, StackPayload
 

@@ -18,11 +18,11 @@ from base.files import read_file, write_private
 from boot_media.keyfiles import keyfiles_of
 from cli.shared.command import Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file
-from cluster.options import read_stack_file
 from cluster.payload_values import PULL_SECRET
 from cluster.plan import Intent, load_intent
 from cluster.plan.refusals import missing
 from cluster.plan.sample_values import with_samples
+from cluster.stack_file import read_stack_file
 from cluster.values.role import BOOTSTRAP
 from payload.checks import Expected, check_payload
 from providers.rendered_asset.readers import lay_out, run_readers

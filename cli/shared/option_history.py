@@ -8,7 +8,7 @@ from base.git import run_git
 from base.yaml_text import lines_of
 from cli.shared.command_line import stack_file
 from cluster.files import read_text
-from cluster.options import PREFIX
+from cluster.stack_file import PREFIX
 
 NEVER = "0" * 40
 """The commit that git blames for a line that is not committed."""

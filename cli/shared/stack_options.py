@@ -13,7 +13,7 @@ from cli.shared.command_line import PROGRAM, stack_file
 from cli.shared.interrupts import child
 from cluster.files import read_text
 from cluster.known_options import PULL_SECRET
-from cluster.options import PREFIX, read_options, read_stack_file
+from cluster.stack_file import PREFIX, read_options, read_stack_file
 from cluster.values.pull_secret import FORM, SET, wrong_in
 
 

@@ -25,10 +25,10 @@ from cluster.inventory.hosts import Proposal, proposed, room_for_hosts, with_hos
 from cluster.inventory.model import Inventory
 from cluster.inventory.source_of_truth import differences, proposed_by_netbox
 from cluster.known_options import LOGINS, PULL_SECRET
-from cluster.options import read_options
 from cluster.plan import Intent, load_bmcs
 from cluster.plan.intent import intent_of
-from cluster.stack_files import plain_secrets_of_config
+from cluster.stack_file import read_options
+from cluster.stack_file_faults import plain_secrets_of_config
 from cluster.values.address import Address, parse_address
 from cluster.values.pull_secret import SET
 from wires.bmc.client import Identity
@@ -67,11 +67,7 @@ def init(options: argparse.Namespace) -> int:
     """
     stack, file = options.stack, stack_file(options.stack)
     source: Path = options.install_config or install_config(stack)
-    if not NAME.fullmatch(stack) or not stack.strip("."):
-        fix = "use letters, digits, hyphens, underscores and dots"
-        raise ConfigError(Fault("STACK", f"{stack} is not a stack's name", fix))
-    if options.install_config is None and not source.exists():
-        raise ConfigError(Fault(str(source), "not there yet", "name the file to copy, with --install-config"))
+    _refuse_names(stack, source, is_given=options.install_config is not None)
     found = _discovered(source, options) if options.discover or options.netbox else Discovered()
     checked = check_file(str(source), text=found.text)
     checked = checked._replace(faults=tuple(fault for fault in checked.faults if not may_be_a_secret(fault)))
@@ -100,6 +96,15 @@ def init(options: argparse.Namespace) -> int:
         print(f"before you commit, the secrets: okd-baremetal move-secrets {word(stack)}")
     print(NEXT.format(file=word(install_config(stack)), stack=word(stack)))
     return EXIT_OK
+
+
+def _refuse_names(stack: str, source: Path, *, is_given: bool) -> None:
+    """Return if a stack may have its name, and there is an install-config for it."""
+    if not NAME.fullmatch(stack) or not stack.strip("."):
+        fix = "use letters, digits, hyphens, underscores and dots"
+        raise ConfigError(Fault("STACK", f"{stack} is not a stack's name", fix))
+    if not is_given and not source.exists():
+        raise ConfigError(Fault(str(source), "not there yet", "name the file to copy, with --install-config"))
 
 
 class Discovered(NamedTuple):

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from base.yaml_edit import added
-from cluster.options import PREFIX, Options, is_encrypted
+from cluster.options import Options
+from cluster.stack_file import PREFIX, is_encrypted
 
 HEAD = """\
 # The options of the stack {stack}, by `okd-baremetal init`. docs/reference/options.md has them all.

@@ -11,7 +11,7 @@ from pathlib import Path
 from pydantic import Field, ValidationError
 
 from base.spec import Model
-from cluster.options import BY_DIGEST
+from cluster.option_types import BY_DIGEST
 from cluster.values.architecture import Architecture
 
 NAME = "openshift-install"

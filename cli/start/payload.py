@@ -18,7 +18,7 @@ from cli.start.openshift_install import NAME, OVERRIDE, Version, openshift_insta
 from cli.start.payload_config import PayloadConfig, config_of_payload
 from cli.start.payload_folders import put_in_place, working_folder
 from cluster.install_config import InstallConfig
-from cluster.options import read_options, read_stack_file
+from cluster.stack_file import read_options, read_stack_file
 from cluster.values.platform import ClusterPlatform
 from cluster.values.role import payload_files
 from payload.kubeconfig import kubeconfig_path
@@ -65,17 +65,8 @@ def payload(options: argparse.Namespace) -> int:
     config = config_of_payload(install_config(stack), stack)
     files = payload_files(has_arbiter=config.config.arbiter is not None)
     if (tool := openshift_install()) is None:
-        removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=OF_OWNERS)
-        between = removed if config.platform is ClusterPlatform.BAREMETAL else ""
-        written = install_config(stack)
-        words = " ".join(map(word, files))
-        print(
-            BY_HAND.format(
-                folder=word(folder), config=word(written), stack=word(stack), files=words, without_owners=between
-            )
-        )
-        fix = "put it there, or run the lines above where it is"
-        raise ConfigError(Fault(NAME, "not on PATH", fix))
+        _print_by_hand(stack, files, config.platform)
+        raise ConfigError(Fault(NAME, "not on PATH", "put it there, or run the lines above where it is"))
     known = version(tool)
     _refuse_another_architecture(config.config, known, install_config(stack))
     _refuse_another_release(stack, known)
@@ -95,6 +86,18 @@ def payload(options: argparse.Namespace) -> int:
     print(f"{kubeconfig_path(stack)}: the cluster's administrator")
     print(f"complete the installation within 24 hours: {COMPLETION[config.platform].format(folder=word(folder))}")
     return EXIT_OK
+
+
+def _print_by_hand(stack: str, files: Iterable[str], platform: ClusterPlatform) -> None:
+    """Print the commands for a machine that has openshift-install."""
+    folder, config, words = payload_folder(stack), install_config(stack), " ".join(map(word, files))
+    removed = WITHOUT_OWNERS.format(folder=word(folder), manifests=OF_OWNERS)
+    between = removed if platform is ClusterPlatform.BAREMETAL else ""
+    print(
+        BY_HAND.format(
+            folder=word(folder), config=word(config), stack=word(stack), files=words, without_owners=between
+        )
+    )
 
 
 def _refuse_pinned(stack: str) -> None:

@@ -13,7 +13,7 @@ from cli.shared.stack_options import stack_pull_secret
 from cluster.install_config import InstallConfig, may_be_a_secret
 from cluster.install_config.read import mapping
 from cluster.install_config.rules.access import NO_PULL_SECRET
-from cluster.options import read_options
+from cluster.stack_file import read_options
 from cluster.values.platform import ClusterPlatform
 from payload.payload_config import payload_config as payload_text
 

@@ -29,9 +29,9 @@ from cli.shared.version import version
 from cli.support.archive import Bundle
 from cli.support.bootstrap_journals import console_of, journals_of
 from cluster.files import read_yaml
-from cluster.options import is_encrypted, read_options, read_stack_file
 from cluster.plan import load_bmcs, load_intent, plan_json
 from cluster.plan.model import PlannedHost
+from cluster.stack_file import is_encrypted, read_options, read_stack_file
 from payload.reading import payload_folder
 from providers.pulumi.workers import WORKERS
 

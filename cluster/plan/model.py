@@ -8,7 +8,8 @@ from pydantic import ConfigDict, Field, SecretStr
 from base.spec import Model
 from cluster.install_config.platform import DISABLED, MANAGED, RootDeviceHints
 from cluster.install_config.rules.pools import FENCED
-from cluster.options import BmcOptions, Images, MediaSource, Options, Runtime, Transport
+from cluster.option_types import Runtime, Transport
+from cluster.options import BmcOptions, Images, MediaSource, Options
 from cluster.plan.network_config import NetworkConfig
 from cluster.values.address import IPV4, IPV6, Address, Network
 from cluster.values.architecture import Architecture

@@ -27,7 +27,8 @@ from base.backend import without_login
 from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
 from base.files import write_private
 from base.write_guard import PLAN_VARIABLE
-from cluster.options import Phase, Release, read_options
+from cluster.options import Phase, Release
+from cluster.stack_file import read_options
 from fleet.messages import Checked, Done, Preview, Step
 from fleet.plan import Gate
 from fleet.site.guard import GuardedPulumi

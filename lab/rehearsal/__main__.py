@@ -13,9 +13,6 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 
-from boot_media.keyfiles import keyfiles_of
-from cluster.options import read_stack_file
-from cluster.plan import ClusterPlan, load_plan
 from lab import site
 from lab.binaries import GUEST_PROGRAMS, KUBERNETES
 from lab.images import Images, ensure_images
@@ -27,6 +24,8 @@ from lab.rehearsal.evidence import errors_of, keep_evidence
 from lab.rehearsal.faults import Faults, ignore_power_button
 from lab.rehearsal.fencing import FencingProofs
 from lab.rehearsal.growing import Growing
+from lab.rehearsal.kube import Operator
+from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
 from lab.rehearsal.replacement import Replacements
 from lab.rehearsal.report import RehearsalError, Report, say
@@ -159,7 +158,7 @@ def _prepared(report: Report, wanted: Site, images: Images, scenario: str, *, ku
         stack.preview()
         what = f"preview of {len(wanted.plan.control_plane)}+{len(wanted.plan.compute)} servers, s"
         report.measure(what, goal="under 3", seen=f"{time.monotonic() - began:.1f}")
-    plan = _plan(stack)
+    plan = stack.plan()
     return Rehearsal(Provisioner(plan, wanted, images), stack, plan, report, wanted)
 
 
@@ -196,11 +195,17 @@ def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
     if not rehearsal.operator:
         Drills(rehearsal.stack, rehearsal.plan, rehearsal.report, rehearsal.wanted).run()
     elif options.drills:
-        parts = (rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, rehearsal.operator, rehearsal.report)
-        Replacements(*parts).run(options.drills, options.seed)
+        Replacements(*_parts(rehearsal, rehearsal.operator)).run(options.drills, options.seed)
+        rehearsal.plan = rehearsal.stack.plan()  # a server may have another board now
+        parts = _parts(rehearsal, rehearsal.operator)
         Shrinking(*parts).run()
         Growing(*parts).run(rehearsal.wanted.twin)
         Sleeping(*parts).run()
+
+
+def _parts(rehearsal: Rehearsal, operator: Operator) -> tuple[Provisioner, Stack, Proofs, Operator, Report]:
+    """Return what a drill of a cluster with a real Kubernetes needs."""
+    return rehearsal.provisioner, rehearsal.stack, rehearsal.proofs, operator, rehearsal.report
 
 
 def _pair(rehearsal: Rehearsal) -> FencingProofs | None:
@@ -220,12 +225,6 @@ def _run_faults(rehearsal: Rehearsal, *, keep: bool) -> None:
         rehearsal.stack.run("destroy", "--yes", "--skip-preview")
     if rehearsal.objects:
         rehearsal.objects.touched_no_server()
-
-
-def _plan(stack: Stack) -> ClusterPlan:
-    """Load the plan as the program does, from the same two files."""
-    options = read_stack_file(stack.project / "stacks" / f"Pulumi.{stack.name}.yaml")
-    return load_plan(stack.install_config, options, keyfiles_of)
 
 
 def _consoles(wanted: Site, text: str) -> None:

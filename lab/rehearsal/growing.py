@@ -46,7 +46,8 @@ class Growing(KubeDrill):
         """Do what the page says: the host is back in the file, and the review names it alone."""
         path = self.stack.install_config
         config, (pool,) = parse_yaml(path.read_text()), twin.install_config["compute"]
-        config["platform"]["baremetal"]["hosts"] = twin.install_config["platform"]["baremetal"]["hosts"]
+        hosts = twin.install_config["platform"]["baremetal"]["hosts"]
+        config["platform"]["baremetal"]["hosts"] += [host for host in hosts if host["name"] == server.name]
         config["compute"][0]["replicas"] = pool["replicas"]
         path.write_text(yaml_of(config))
         text = self.stack.follow(commands(PAGE, "bmc consent"), host=server.name, address=str(server.address))

@@ -62,13 +62,14 @@ class NetworkBootProofs:
     def reboots_from_disk(self) -> None:
         """Prove that an installed server whose firmware boots iPXE again boots its disk.
 
-        Over IPv6, only that its firmware goes on: edk2 then tries HTTP, and each other card by PXE and HTTP, and had
-        not come to the disk after four minutes (2026-11-27).
+        With UEFI, only that its firmware goes on: edk2 then tries HTTP over both families, and each other card by PXE
+        and HTTP, each for up to a minute, and had not come to the disk after four minutes (2026-11-28).
         """
         if not (booted := [server for server in self.site.plan.servers if server.boot_method is BootMethod.IPXE]):
             return
         server = booted[-1]
-        then, what = (WENT_ON, "goes on") if self.site.plan.boots_over_ipv6 else (READY, "boots from its disk")
+        is_legacy = server.boot_mode == "legacy"
+        then, what = (READY, "boots from its disk") if is_legacy else (WENT_ON, "goes on")
         with self.report.step(f"{server.name} boots from the network again"):
             before = self._console_lines(server.name, then)
             self.provisioner.boot_from_network(server)

@@ -4,9 +4,9 @@ import http.client
 import ssl
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Self, TypeVar
 
 import dns.exception
 import dns.message
@@ -53,6 +53,10 @@ class Proofs:
     """The operator's access to a real Kubernetes. None: etcd stands in for it."""
     api_names_in_site_dns: ClassVar = ["api"]
     """The API's names that the site's DNS has."""
+
+    def of(self, plan: Intent) -> Self:
+        """Return the same proofs of the cluster as it is planned now."""
+        return replace(self, plan=plan)
 
     def etcd(self) -> Etcd:
         """Return etcd behind the VIP."""

@@ -10,10 +10,12 @@ from typing import IO
 from cluster.plan import ClusterPlan, Intent, Server
 from lab import site
 from lab.images import Images
-from lab.inventory import Site
+from lab.inventory import Bmc, Site
 from lab.paths import NAMESPACE, POOL_NAME, PROJECT
 from lab.rehearsal.report import say
+from lab.replaced import with_another_bmc, with_another_board
 from lab.site import libvirtd
+from lab.site.bmc import fingerprint
 from lab.site.console import console_log
 from lab.site.systems import RESET, ask
 
@@ -102,6 +104,28 @@ class Provisioner:
     def cut_off(self, machine: str) -> None:
         """Have a server that runs on be reached by nobody, and reach nobody, until it has been off."""
         libvirtd.cut_off(machine)
+
+    def replace_board(self, machine: str) -> None:
+        """Have a server be off, with another board: another UUID and other MACs, and the same disks and BMC."""
+        self._site = with_another_board(self._site, machine)
+        site.replace_board(self._site, machine)
+
+    def replace_bmc(self, machine: str) -> None:
+        """Have a server's BMC be another one: at another address, with a login and a certificate of its own."""
+        self._site = with_another_bmc(self._site, machine)
+        site.replace_bmcs(self._site)
+
+    def boot_mac(self, server: Server) -> str:
+        """Return the MAC of the card that boots, as it is printed on the machine."""
+        return next(host.boot_mac for host in self._site.plan.hosts if host.name == server.name)
+
+    def bmc(self, server: Server) -> Bmc:
+        """Return where the machine's BMC answers."""
+        return self._site.bmcs[server.name]
+
+    def fingerprint(self, server: Server) -> str:
+        """Return the SHA-256 of the certificate of the machine's BMC, which that shows on its own pages."""
+        return fingerprint(self._site, server.name)
 
     def uuid(self, server: Server) -> str:
         """Return the UUID by which consent and `reinstall` name the machine."""

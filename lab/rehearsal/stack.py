@@ -12,6 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from base.log_entries import Event
+from base.yaml_text import parse_yaml, yaml_of
+from boot_media.keyfiles import keyfiles_of
+from cluster.plan import ClusterPlan, load_plan
+from cluster.stack_file import read_stack_file
 from lab import site
 from lab.rehearsal.report import RehearsalError, say
 from lab.twin import Twin
@@ -57,6 +61,17 @@ class Stack:
     def install_config(self) -> Path:
         """Its install-config."""
         return self.project / "stacks" / self.name / "install-config.yaml"
+
+    def plan(self) -> ClusterPlan:
+        """Load the plan as the program does, from the same two files."""
+        options = read_stack_file(self.project / "stacks" / f"Pulumi.{self.name}.yaml")
+        return load_plan(self.install_config, options, keyfiles_of)
+
+    def change_host(self, name: str, change: Callable[[dict[str, Any]], None]) -> None:
+        """Change a host in the install-config, as an operator does."""
+        config = parse_yaml(self.install_config.read_text())
+        change(next(host for host in config["platform"]["baremetal"]["hosts"] if host["name"] == name))
+        self.install_config.write_text(yaml_of(config))
 
     def prepare(self, twin: Twin) -> None:
         """Copy the program, and create an empty stack with the files of its twin."""

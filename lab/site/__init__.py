@@ -46,6 +46,8 @@ __all__ = [
     "foreign_bmc_packets",
     "keep",
     "refuse_another",
+    "replace_bmcs",
+    "replace_board",
     "reserved",
     "stack_up",
     "stop_provisioner_services",
@@ -209,6 +211,23 @@ def change_bmcs(site: Site, *, password: str = PASSWORD, dead: Container[str] = 
     """Give all BMCs a password, and have those of the servers `dead` not answer."""
     with _site_locked():
         bmc.change(site, password=password, dead=dead)
+
+
+def replace_board(site: Site, name: str) -> None:
+    """Have a server off, with the board that it has in this site; DHCP and its BMC know that."""
+    with _site_locked():
+        libvirtd.replace_board(site, name)
+        network.forget_leases()
+        network.ensure_dnsmasq(site)
+        bmc.ensure_bmcs(site, restart=False)
+
+
+def replace_bmcs(site: Site) -> None:
+    """Have the BMCs that this site has; those in whose place they are answer no more."""
+    with _site_locked():
+        network.ensure_network(site)
+        bmc_traffic.ensure_counted(site)
+        bmc.ensure_bmcs(site, restart=False)
 
 
 def bmc_writes() -> int:

@@ -1,13 +1,16 @@
 """The BMCs of all servers: at their addresses haproxy with TLS, or IPMI; behind them one sushy-emulator."""
 
 import contextlib
+import hashlib
 import json
 import re
+import ssl
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Container, Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Address
+from pathlib import Path
 
 import bcrypt
 
@@ -26,6 +29,8 @@ from lab.twin import PASSWORD, USERNAME
 from testing.certificates import Authority
 
 CA = BMC / "ca.crt"
+NEW_USERNAME, NEW_PASSWORD = "root", "of-another-bmc"
+"""The login of each BMC that is in the place of another one."""
 
 _DEADLINE_S = 30.0  # 0.5 s on two idle cores (2026-11)
 _BCRYPT_COST = 5  # low, since each request pays it: sushy-tools 2.2.0 has no sessions
@@ -50,6 +55,16 @@ class Listener:
     port: int
     tls: bool
     servers: tuple[tuple[str, Bmc], ...]
+
+    @property
+    def is_replaced(self) -> bool:
+        """Whether its BMC is in the place of another one."""
+        return any(bmc.is_replaced for _, bmc in self.servers)
+
+    @property
+    def certificate(self) -> Path:
+        """The file with its certificate and key."""
+        return BMC / (f"{self.address}.pem" if self.is_replaced else "server.pem")
 
     @property
     def socket(self) -> str:
@@ -89,6 +104,13 @@ def change(site: Site, *, password: str = PASSWORD, dead: Container[str] = ()) -
     front.stop()
     write_private(CONFIGS[front], _front_config(site, password, dead))
     _start_front(site, dead)
+
+
+def fingerprint(site: Site, name: str) -> str:
+    """Return the SHA-256 of the certificate that a server's BMC shows, as its own pages do."""
+    (own,) = (it for it in listeners(site) if name in dict(it.servers))
+    pem, _, _ = own.certificate.read_text().partition("-----BEGIN PRIVATE KEY")
+    return hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
 
 
 def writes() -> Counter[str]:
@@ -145,7 +167,8 @@ def _front_config(site: Site, password: str = PASSWORD, dead: Container[str] = (
     """Return the config of haproxy, which refuses one without a listener; empty if all servers are behind IPMI."""
     if not (redfish := listeners(site, dead)):
         return ""
-    values = {"listeners": redfish, "uuids": site.uuids, "port": PORT, "certificate": BMC / "server.pem"}
+    values = {"listeners": redfish, "uuids": site.uuids, "port": PORT}
+    values |= {"new_username": NEW_USERNAME, "new_password": NEW_PASSWORD}
     return render("site/files/bmc.cfg.j2", username=USERNAME, password=password, **values)
 
 
@@ -160,6 +183,10 @@ def _ipmi_config(site: Site) -> str:
 
 
 def _ensure_certificates(site: Site) -> None:
+    for own in listeners(site):
+        if own.is_replaced and not own.certificate.exists():
+            made = Authority.create(f"{own.address}, by itself").issue([str(own.address)], [own.address])
+            write_private(own.certificate, made.certificate + made.key)
     if CA.exists():
         return
     authority = Authority.create("lab-bmc-ca")
@@ -170,7 +197,7 @@ def _ensure_certificates(site: Site) -> None:
 
 
 def _write_credentials(password: str = PASSWORD) -> None:
-    logins = {USERNAME: password, LAB_USERNAME: PASSWORD}
+    logins = {USERNAME: password, LAB_USERNAME: PASSWORD, NEW_USERNAME: NEW_PASSWORD}
     digests = {
         name: bcrypt.hashpw(word.encode(), bcrypt.gensalt(_BCRYPT_COST)).decode() for name, word in logins.items()
     }
@@ -178,8 +205,9 @@ def _write_credentials(password: str = PASSWORD) -> None:
 
 
 def _show_servers(site: Site) -> bool:
-    """Whether each server's system answers at the address of its BMC, if that speaks Redfish."""
-    hosts = [host for host in site.plan.hosts if not host.bmc.url.speaks_ipmi]
+    """Whether each server's system answers at its first BMC, if it still has that, and that speaks Redfish."""
+    first = {name for name, bmc in site.bmcs.items() if not bmc.is_replaced}
+    hosts = [host for host in site.plan.hosts if host.name in first and not host.bmc.url.speaks_ipmi]
     if not hosts:
         return True
     systems = {f"{host.bmc.url.base}/redfish/v1/Systems/{site.uuids[host.name]}" for host in hosts}

@@ -81,7 +81,18 @@ def lose(site: Site, name: str) -> None:
     """Switch a server off at once, and empty its disks."""
     with connection() as libvirtd:
         libvirtd.lookupByName(name).destroy()
-    _create_disks(site, next(host for host in site.plan.hosts if host.name == name))
+    _create_disks(site, _host(site, name))
+
+
+def replace_board(site: Site, name: str) -> None:
+    """Switch a server off at once, and put the board of the site into it, with the settings of a new one."""
+    with connection() as libvirtd:
+        former = libvirtd.lookupByName(name)
+        if former.isActive():
+            former.destroy()
+        former.undefineFlags(libvirt.VIR_DOMAIN_UNDEFINE_NVRAM)
+        host = _host(site, name)
+        libvirtd.defineXML(_server_xml(site, host, _disks(site, host)))
 
 
 def cut_off(name: str) -> None:
@@ -156,18 +167,26 @@ def _ensure_pool(libvirtd: libvirt.virConnect, name: str, folder: Path) -> None:
         pool.create()
 
 
-def _create_disks(site: Site, server: PlannedHost) -> list[tuple[Disk, Path]]:
-    """Create a server's disks, empty or stale; return them with their files, starting with the one of the hints.
+def _host(site: Site, name: str) -> PlannedHost:
+    return next(host for host in site.plan.hosts if host.name == name)
+
+
+def _disks(site: Site, server: PlannedHost) -> list[tuple[Disk, Path]]:
+    """Return a server's disks with their files, starting with the one of the hints.
 
     The firmware boots from the first one, as a real server's firmware has a setting for its boot disk.
     """
-    created = []
-    for number, disk in enumerate(sorted(site.disks(server), key=lambda disk: not disk.wanted)):
-        file = DISKS / f"{server.name}-{number}.qcow2"
+    disks = sorted(site.disks(server), key=lambda disk: not disk.wanted)
+    return [(disk, DISKS / f"{server.name}-{number}.qcow2") for number, disk in enumerate(disks)]
+
+
+def _create_disks(site: Site, server: PlannedHost) -> list[tuple[Disk, Path]]:
+    """Create a server's disks, empty or stale, and return them."""
+    disks = _disks(site, server)
+    for disk, file in disks:
         backing = ("-b", POOL / BASE_VOLUME, "-F", "qcow2") if disk.stale else ()
         run("qemu-img", "create", "-q", "-f", "qcow2", *backing, file, f"{disk.gib}G")
-        created.append((disk, file))
-    return created
+    return disks
 
 
 def _server_xml(site: Site, server: PlannedHost, disks: list[tuple[Disk, Path]]) -> str:

@@ -94,6 +94,16 @@ def ensure_dnsmasq(site: Site) -> None:
     )
 
 
+def forget_leases() -> None:
+    """Stop dnsmasq, and have it forget who has which address: it keeps the lease of a MAC that is gone.
+
+    It gives nobody else an address that is leased, whatever is reserved ("not using configured address", dnsmasq
+    2.90, src/rfc2131.c).
+    """
+    dnsmasq.stop()
+    (DNS / "leases").unlink(missing_ok=True)
+
+
 def ensure_serves(daemon: Daemon, wanted: str, is_ready: Callable[[], bool]) -> None:
     """Run a dnsmasq with this config; restart it if the config changed."""
     config = DNS / f"{daemon.name}.conf"

@@ -18,6 +18,7 @@ from providers.cluster_power.model import ClusterPowerSpec
 from providers.consent import consent_fault
 from providers.etcd_health import member_problem
 from providers.joining.nodes import CORDONED, Joining, Nodes
+from providers.patience import patiently
 from wires.api.resources import NODE_LIST, KubernetesWriter
 from wires.bmc.client import BmcClient, Identity, Power
 from wires.bmc.steps import Steps, run_steps
@@ -33,6 +34,12 @@ ANSWER = "have the API answer first, since nodes are cordoned by it; then run `p
 AGAIN = f"do what each line says, {GO_ON}"
 DEAD = (
     "see its console; a server that gets a new consent or a line in `reinstall` is not waited for, but installed; "
+    f"{GO_ON}"
+)
+
+
+SILENT = (
+    "see the consoles of the servers with a copy of etcd, unless the line says itself why the API does not answer; "
     f"{GO_ON}"
 )
 
@@ -86,7 +93,7 @@ class ClusterPowerEngine:
     def _prepare(self, save: Callable[[], object], *, may_be_silent: bool) -> None:
         """Save etcd, and cordon the nodes. An earlier run has done so if etcd's majority is off already."""
         try:
-            listed = self.api.get(self.spec.api_vip, NODE_LIST, Nodes) or Nodes()
+            listed = self._nodes() if may_be_silent else patiently(self._nodes, self.clock, self.report)
         except OSError as error:
             if may_be_silent:
                 return
@@ -97,7 +104,7 @@ class ClusterPowerEngine:
         try:
             for node in listed.items:
                 if node.metadata.name in self.spec.hosts and not node.spec.unschedulable:
-                    self._patch(node.metadata.name, CORDON)
+                    patiently(partial(self._patch, node.metadata.name, CORDON), self.clock, self.report)
         except OSError as error:
             raise self._silent(error) from None
 
@@ -124,13 +131,18 @@ class ClusterPowerEngine:
             self._powers(group)
             self.report(Progress("switching on", ", ".join(few(group))))
             self._drive(group, lambda steps: steps.power(Power.ON), self.spec.bmc_s, "did not go on", AGAIN)
-            self._until(partial(self._missing, group, joining), "waking", DEAD)
+            late = self._until(partial(self._missing, group, joining), "waking")
+            self._refuse_late(late, DEAD if joining.is_answered else SILENT)
         is_whole = {*with_etcd} == {*self.spec.groups[1]}
-        self._until(partial(self._unproven, holder, with_etcd=is_whole), "proving", "see what the line says")
+        late = self._until(partial(self._unproven, holder, with_etcd=is_whole), "proving")
+        self._refuse_late(late, "see what the line says")
 
-    def _until(self, check: Callable[[], str | None], step: str, fix: str) -> None:
+    def _until(self, check: Callable[[], str | None], step: str) -> str | None:
         wait = Wait(self.clock, self.spec.host_s, poll_s=POLL_S)
-        if late := wait.until(check, with_time_left(self.report, step)):
+        return wait.until(check, with_time_left(self.report, step))
+
+    def _refuse_late(self, late: str | None, fix: str) -> None:
+        if late:
             raise PowerError(f"{late}, after {self.spec.host_s:g} s", where="power", fix=fix)
 
     def _missing(self, group: Sequence[str], joining: Joining) -> str | None:
@@ -166,7 +178,7 @@ class ClusterPowerEngine:
     def unfinished(self) -> list[str]:
         """Return the marked nodes of a cluster that is to run. Without an API, nothing tells why a server is off."""
         try:
-            listed = self.api.get(self.spec.api_vip, NODE_LIST, Nodes) or Nodes()
+            listed = self._nodes()
         except OSError:
             return []
         marked = (each.metadata.name for each in listed.items if CORDONED in each.metadata.annotations)
@@ -221,6 +233,9 @@ class ClusterPowerEngine:
             lines = [f"{host}: {error}" for host, error in failed.items()]
             count = f"{len(failed)} of {len(self.spec.hosts)} servers {what}:"
             raise PowerError(count, where="power", fix=fix, details=lines)
+
+    def _nodes(self) -> Nodes:
+        return self.api.get(self.spec.api_vip, NODE_LIST, Nodes) or Nodes()
 
     def _patch(self, node: str, change: dict[str, Any]) -> None:
         self.api.patch(self.spec.api_vip, f"{NODE_LIST}/{node}", change)

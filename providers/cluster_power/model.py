@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import SecretStr
 
 from base.spec import Model, Outs, Spec
-from cluster.options import Switch
+from cluster.option_types import Switch
 from cluster.values.balancer import Balancer
 from cluster.values.role import Role
 from providers.joining.certificates import Approval

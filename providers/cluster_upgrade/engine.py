@@ -6,7 +6,8 @@ was told: a run after a kill, or after a problem that a person has solved, only 
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from base.clock import Clock, Wait
 from base.errors import UpgradeError, one_line
@@ -15,8 +16,10 @@ from base.spec import Model
 from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
 from providers.cluster_upgrade.obstacles import seen_of, unwell
 from providers.cluster_upgrade.release import ClusterVersion
+from providers.patience import patiently
 from wires.api.resources import OPERATORS, VERSION, ChangedError, KubernetesWriter, RefusedError
 
+T = TypeVar("T")
 POLL_S = 10.0
 STEADY_S = 30.0
 """As for an installation: what is well for a moment only is no end."""
@@ -65,7 +68,7 @@ class ClusterUpgradeEngine:
                 it was told.
             SnapshotError: etcd was not saved, and nothing was begun.
         """
-        found = self._version()
+        found = self._asked(self._version)
         if what := found.mismatch(self.spec.version, self.spec.image):
             fix = f"write the digest of {self.spec.version}, as `oc adm release info` prints it, {AGAIN}"
             raise UpgradeError(what, where="upgrade.image", fix=fix)
@@ -86,23 +89,21 @@ class ClusterUpgradeEngine:
         Raises:
             UpgradeError: The API cannot be asked.
         """
-        return self._version().status.desired.version
-
-    def _version(self) -> ClusterVersion:
         try:
-            found = self.api.get(self.spec.api_vip, VERSION, ClusterVersion)
+            return self._version().status.desired.version
         except OSError as error:
             raise self._unasked(error) from None
+
+    def _version(self) -> ClusterVersion:
+        found = self.api.get(self.spec.api_vip, VERSION, ClusterVersion)
         if found is None:
             what = "the cluster has no ClusterVersion, so it is no cluster of OKD"
             raise UpgradeError(what, where="OKD", fix="remove `upgrade` from the stack")
         return found
 
     def _refuse_obstacles(self) -> None:
-        try:
-            seen = [*seen_of(self.api, self.spec.api_vip, self.spec.version, self.spec.image)]
-        except OSError as error:
-            raise self._unasked(error) from None
+        spec = self.spec
+        seen = self._asked(lambda: [*seen_of(self.api, spec.api_vip, spec.version, spec.image)])
         if bad := [str(each) for each in seen if not each.is_good]:
             what = f"the upgrade to {self.spec.version} was not begun, since {len(bad)} things stand in its way"
             raise UpgradeError(what, where="OKD", fix=f"have these well first, {AGAIN}", details=bad)
@@ -110,19 +111,17 @@ class ClusterUpgradeEngine:
     def _tell(self) -> None:
         """Set the desired update, unless the ClusterVersion has changed since it was asked."""
         for _ in range(TRIES):
-            found = self._version()
+            found = self._asked(self._version)
             if found.is_told(self.spec.image):
                 return
             self._refuse_obstacles()
             try:
-                self.api.patch(self.spec.api_vip, VERSION, self._change(found))
+                self._asked(partial(self.api.patch, self.spec.api_vip, VERSION, self._change(found)))
             except ChangedError:
                 continue
             except RefusedError as error:
                 what = f"not begun: the API refuses the desired update: {error}"
                 raise UpgradeError(what, where="OKD", fix=f"change what its reason names, {AGAIN}") from None
-            except OSError as error:
-                raise self._unasked(error) from None
             return
         what = f"the ClusterVersion changed {TRIES} times while it was read"
         raise UpgradeError(what, where="OKD", fix=f"find who else changes it, {AGAIN}")
@@ -178,6 +177,14 @@ class ClusterUpgradeEngine:
         own = ("operator", self.spec.version)
         there = sum(own in {(each.name, each.version) for each in it.status.versions} for it in listed)
         return f"{there} of {len(listed)} operators have it"
+
+    def _asked(self, ask: Callable[[], T]) -> T:
+        try:
+            return patiently(ask, self.clock, self.report)
+        except (ChangedError, RefusedError):
+            raise
+        except OSError as error:
+            raise self._unasked(error) from None
 
     def _unasked(self, error: OSError) -> UpgradeError:
         what = f"OKD cannot be asked through {self.spec.api_vip}: {type(error).__name__}: {error}"

@@ -23,8 +23,6 @@ class ClusterUpgradeSpec(Spec):
     snapshots: str
     """Folder into which etcd is saved before the upgrade begins; empty: it is not saved."""
     deadline_s: float
-    asleep: bool = False
-    """Whether the cluster is to sleep: then nothing is upgraded."""
 
     @classmethod
     def of(cls, plan: "ClusterPlan", stack: str, release: "Release") -> Self:
@@ -37,7 +35,6 @@ class ClusterUpgradeSpec(Spec):
             image=release.image,
             snapshots=plan.options.snapshots,
             deadline_s=plan.options.deadlines.upgrade_s,
-            asleep=plan.options.is_asleep,
         )
 
 

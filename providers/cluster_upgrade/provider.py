@@ -21,7 +21,7 @@ class ClusterUpgradeProvider(Provider[ClusterUpgradeSpec, ClusterUpgradeOuts]):
 
     def _faults(self, old: ClusterUpgradeSpec | None, new: ClusterUpgradeSpec) -> Iterator[Fault]:
         yield from input_faults(old, new)
-        yield from first_faults("upgrade", old, new)
+        yield from first_faults("upgrade", old)
 
     def _create(self, spec: ClusterUpgradeSpec) -> tuple[str, ClusterUpgradeOuts]:
         return spec.api_name, _engine(spec).reach()

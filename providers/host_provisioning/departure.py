@@ -29,6 +29,10 @@ OTHERS = 2
 """Members that have to be left, so that a majority is more than one machine."""
 KEEP = "remove its line from `reinstall`, or take back the change that makes it another machine"
 REACH = f"have this machine reach {ETCD_PORT} of the control plane, and all other members answer; or {KEEP}"
+DEAD_TOO = (
+    "have it answer; or, if its server is dead, too, take that one out of etcd and the cluster yourself "
+    "(docs/how-to/replace-a-control-plane-server.md), then run `pulumi up` again, and reinstall it in a later one"
+)
 AGAIN = "see `oc get clusteroperator etcd`, then run `pulumi up` again, which goes on from here"
 
 
@@ -92,9 +96,9 @@ class Departure:
         if len(others) < OTHERS:
             return f"etcd has {len(others)} other members, wanted {OTHERS} or more", KEEP
         problems = {each: _problem(etcd, each) for each in (*others, *own)}
-        for other in others:
-            if problem := problems[other]:
-                raise SilentEtcdError(f"another member of etcd does not answer, {other}: {problem}", REPAIR)
+        if silent := [other for other in others if problems[other]]:
+            fix = DEAD_TOO if len(others) - len(silent) >= OTHERS else REPAIR
+            raise SilentEtcdError(f"another member of etcd does not answer, {silent[0]}: {problems[silent[0]]}", fix)
         # One that declines is alive: a learner, of a server that an earlier run has reinstalled, reads nothing.
         alive = [each for each in own if problems[each] is None or isinstance(problems[each], DeclinedError)]
         return (f"{self.host} is a member of etcd that answers ({', '.join(alive)})", OFF) if alive else None

@@ -13,7 +13,7 @@ from base.errors import ProvisioningError
 from base.progress import Report
 from base.spec import Model
 from providers.etcd_health import member_problem
-from providers.first_answer import first_answer
+from providers.patience import patiently
 from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader, Metadata, Reporting
 
 RUNNING = "EtcdRunningInCluster"
@@ -84,7 +84,7 @@ class EtcdQuorum:
             ProvisioningError: Something does, or nobody says in time. Nothing was touched.
         """
         try:
-            problem = first_answer(asked, self.clock, self.report)
+            problem = patiently(asked, self.clock, self.report)
         except SilentEtcdError as error:
             problem = error.problem
         except OSError as error:
@@ -101,7 +101,7 @@ class EtcdQuorum:
             ProvisioningError: The API does not say. Nothing was touched.
         """
         try:
-            etcd = first_answer(lambda: self.api.get(self.vip, ETCD, Reporting), self.clock, self.report)
+            etcd = patiently(lambda: self.api.get(self.vip, ETCD, Reporting), self.clock, self.report)
         except OSError as error:
             what = f"etcd cannot be asked through {self.vip}, and two servers that run it fence each other"
             raise ProvisioningError(f"{what}: {type(error).__name__}: {error}", fix=self._answer) from None

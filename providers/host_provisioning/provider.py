@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Iterator
 
-from pulumi.dynamic import ConfigureRequest
-
 from assets.contract import ETCD_PORT, KUBELET_PORT
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from providers.asleep import STACK
@@ -21,11 +19,6 @@ from wires.shown_certificate import expiry_warning
 
 class HostProvisioningProvider(Provider[HostProvisioningSpec, HostProvisioningOuts]):
     """Create and update install the hosts without a record; a host with one is touched only by `reinstall`."""
-
-    def configure(self, req: ConfigureRequest) -> None:
-        """Take note whether the cluster sleeps: no input of this resource may change with that."""
-        super().configure(req)
-        STACK.sleeps = req.config.get("power") == "off"
 
     def _plan(self, old: HostProvisioningSpec, outs: HostProvisioningOuts, new: HostProvisioningSpec) -> None:
         """Name in the preview the hosts whose disks the change wipes, and those that it does not touch."""

@@ -2,18 +2,28 @@
 
 The BMC is asked first, so that no node is drained whose server cannot be switched off. That comes before the deletion
 of the node: a kubelet that runs would make it again. A server that is off has nothing to drain: its pods never end
-there, and the cluster starts them elsewhere once the node is gone.
+there, and the cluster starts them elsewhere once the node is gone. Its system is shut down, which ends the pods that
+a drain leaves, as those of DaemonSets; only one that does not go off by itself has its power cut.
 """
 
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import dataclass
 
 from base.clock import Clock, Wait
-from base.errors import BmcError, BmcIdentityError, BusyError, ProvisioningError, word
+from base.errors import (
+    BmcError,
+    BmcIdentityError,
+    BmcRefusedError,
+    BmcTimeoutError,
+    BusyError,
+    ProvisioningError,
+    word,
+)
 from base.progress import Progress, Report, Say, with_time_left
 from providers.host_provisioning.drain import Drain
 from providers.joining.nodes import Node
+from providers.patience import patiently
 from wires.api.resources import NODE_LIST
 from wires.bmc.client import BmcClient, Power
 from wires.bmc.identity import named
@@ -23,9 +33,21 @@ ASK_S = 60.0
 """Time for the BMC to say which machine it is that of, and whether that is on."""
 NODE_S, POLL_S = 300.0, 5.0
 """Time for the API to delete the node."""
+LATE_S = 360.0
+"""Time for the node of a server that is off to be seen as not ready.
+
+Kubernetes takes up to 50 s, and OKD with the worker latency profile LowUpdateSlowReaction 5 minutes
+(`node-monitor-grace-period`).
+"""
+SHUTDOWN_S = 180.0
+"""Time for its system to shut down, as metal3 has it (`softPowerOffTimeout` in ironic.go of baremetal-operator)."""
 OFF, OUT = "switching it off", "out of the cluster"
 KEEP = "put the host back into the install-config"
 ANSWER = f"have the API answer, by which the node is drained, then run `pulumi up` again; or {KEEP}"
+ANOTHER = (
+    "if another machine runs under its name, drain that node and switch the machine off yourself, then run "
+    f"`pulumi up` again; or {KEEP}"
+)
 LET_GO = (
     "have what holds these pods let them go (`oc get pdb -A`), or raise deadlines.host_s; then run `pulumi up` again"
 )
@@ -59,8 +81,9 @@ class Removal:
             return
         left = "nothing was changed"
         try:
-            power = self._power()
-            if power is not Power.OFF:
+            if self._power() is Power.OFF:
+                self._refuse_running_node()
+            else:
                 self._drain(node)
                 left = f"{self.host} is drained, and stays cordoned (`oc adm uncordon {word(self.host)}`)"
             self.report(Progress(OFF))
@@ -77,10 +100,25 @@ class Removal:
 
     def _node(self) -> Node | None:
         try:
-            return self.drain.node()
+            return patiently(self.drain.node, self.clock, self.report)
         except OSError as error:
             what = f"not drained: the API cannot be asked through {self.drain.vip}: {type(error).__name__}: {error}"
             raise ProvisioningError(what, where=self.host, fix=ANSWER) from None
+
+    def _refuse_running_node(self) -> None:
+        """Return once the node of a server that is off is not ready: of one that runs, no pod may be cut off."""
+
+        def running() -> str | None:
+            try:
+                node = self.drain.node()
+            except OSError as error:
+                return f"the API cannot be asked through {self.drain.vip}: {type(error).__name__}: {error}"
+            return f"node {self.host} is ready" if node and not node.problem else None
+
+        wait = Wait(self.clock, LATE_S, poll_s=POLL_S)
+        if late := wait.until(running, with_time_left(self.report, "seeing its node off")):
+            what = f"its BMC says that it is off, but after {LATE_S:.0f} s {late}"
+            raise ProvisioningError(what, where=self.host, fix=ANOTHER)
 
     def _drain(self, node: Node) -> None:
         if left := self.drain.run(self.deadline_s):
@@ -91,7 +129,7 @@ class Removal:
 
     def _is_uncordoned(self) -> bool:
         try:
-            self.drain.cordon(on=False)
+            patiently(lambda: self.drain.cordon(on=False), self.clock, self.report)
         except OSError:
             return False
         return True
@@ -109,6 +147,8 @@ class Removal:
 
     def _switch_off(self) -> None:
         with self._steps(STEP_S) as steps:
+            with suppress(BmcRefusedError, BmcTimeoutError):
+                run_steps(steps.shutdown(within_s=SHUTDOWN_S), self.clock)
             run_steps(steps.power(Power.OFF), self.clock)
 
     def _delete_node(self) -> None:

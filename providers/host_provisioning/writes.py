@@ -56,7 +56,8 @@ def _taken_out(old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator
     for name in leaving_hosts(old, new):
         yield to_api(new.api_name, f"{NODE_LIST}/{name}")
         yield to_api(new.api_name, POD.format("", "") + EVICTION, "create")
-        yield writes.to_bmc(old.hosts[name].bmc.address, writes.power(Power.OFF))
+        for action in (writes.SHUT_DOWN, writes.power(Power.OFF)):
+            yield writes.to_bmc(old.hosts[name].bmc.address, action)
         yield to_api(new.api_name, f"{NODE_LIST}/{name}", "delete")
 
 

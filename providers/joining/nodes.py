@@ -161,6 +161,11 @@ class Joining:
         """Return a host's node as last read. None: it has none, or the API has not answered yet."""
         return self._nodes.get(host)
 
+    @property
+    def is_answered(self) -> bool:
+        """Whether the API answered when it was asked last."""
+        return self._unreachable is None
+
     def _is_machine(self, host: str, machine: Identity) -> bool:
         node = self._nodes.get(host)
         uuid = node.status.node_info.system_uuid if node else ""

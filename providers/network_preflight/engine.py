@@ -11,7 +11,8 @@ from ipaddress import ip_address
 from assets.contract import API_PORT, CONFIG_PORT
 from base.errors import Fault, OwnAddressError, SegmentError
 from base.shown import MOST, few
-from cluster.options import Phase, Severity
+from cluster.option_types import Severity
+from cluster.options import Phase
 from cluster.values.balancer import Balancer, needs_api_int
 from cluster.values.vrrp import free_router_ids
 from providers.network_preflight.model import NetworkPreflightSpec, NetworkProbe, VipClaim

@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 
 from base.spec import Model, Outs, Spec
-from cluster.options import NetworkFindings, Phase, Transport
+from cluster.option_types import Transport
+from cluster.options import NetworkFindings, Phase
 from cluster.values.balancer import Balancer
 from cluster.values.platform import ClusterPlatform
 from wires.segment.dhcp import Offer

@@ -17,20 +17,12 @@ class OkdInstalledSpec(Spec):
     """DNS name of the API, for TLS by address."""
     api_vip: str
     deadline_s: float
-    asleep: bool = False
-    """Whether the cluster is to sleep: then nothing is waited for."""
 
     @classmethod
     def of(cls, plan: "ClusterPlan", stack: str) -> Self:
         """Build the spec of a plan."""
         vip, deadlines = str(plan.api.address), plan.options.deadlines
-        return cls(
-            stack=stack,
-            api_name=f"api.{plan.domain}",
-            api_vip=vip,
-            deadline_s=deadlines.install_s,
-            asleep=plan.options.is_asleep,
-        )
+        return cls(stack=stack, api_name=f"api.{plan.domain}", api_vip=vip, deadline_s=deadlines.install_s)
 
 
 class OkdInstalledOuts(Outs):

@@ -17,7 +17,7 @@ class OkdInstalledProvider(Provider[OkdInstalledSpec, OkdInstalledOuts]):
     """Create and update wait for OKD, read and delete do nothing."""
 
     def _faults(self, old: OkdInstalledSpec | None, new: OkdInstalledSpec) -> Iterator[Fault]:
-        yield from first_faults("wait", old, new)
+        yield from first_faults("wait", old)
 
     def _create(self, spec: OkdInstalledSpec) -> tuple[str, OkdInstalledOuts]:
         return spec.api_name, _installed(spec)

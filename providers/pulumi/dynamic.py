@@ -29,6 +29,7 @@ from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.log_entries import Action
 from base.shapes import shape_faults
 from base.spec import INPUT_ONLY, MACHINE, REPLACES, SECRET_OUTPUT, Outs, Spec, marked, state_names
+from providers.asleep import STACK
 from providers.pulumi import plugin, run_follower, workers
 
 Props = dict[str, Any]
@@ -51,12 +52,17 @@ class Provider(ResourceProvider, Generic[S, O]):
     def __init_subclass__(cls) -> None:
         cls.spec, cls.outs = get_args(cls.__orig_bases__[0])  # type: ignore[attr-defined]
 
-    def configure(self, _req: ConfigureRequest) -> None:
-        """Set the process up; Pulumi calls this once in each provider process, before all else."""
+    def configure(self, req: ConfigureRequest) -> None:
+        """Set the process up; Pulumi calls this once in each provider process, before all else.
+
+        Args:
+            req: Has the options of this run, or those of the last `up` where no program runs: refresh, `destroy`.
+        """
         # Of the cache, the reports and all else that this process and its children make, others write nothing.
         os.umask(os.umask(0o022) | 0o022)
         workers.widen()
         SYSTEM_CLOCK.engine = plugin.engine_address(sys.argv)
+        STACK.sleeps = req.config.get("power") == "off"
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
         """Check the inputs, without I/O. `up` checks the values that a preview cannot know yet."""

@@ -50,7 +50,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
         # A refresh probes only the segment, and so needs no payload. A certificate is shown to everybody.
         warn = warnings(spec.urn)
         if soon := expiry_warning(spec.vips[0], API_PORT, f"api.{spec.domain}"):
-            warn(f"{spec.where}: the certificate of the API {soon}")
+            warn(f"{spec.where}: the certificate of the API {soon}; see docs/how-to/what-changed.md")
         if spec.balancer is Balancer.SITE:
             for problem in filter(None, (connect_problem(vip, API_PORT) for vip in spec.vips)):
                 warn(f"{spec.where}: does not accept connections on {API_PORT} now ({problem})")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 from testing.fakes.serving import serving
 
@@ -19,6 +19,26 @@ MERGE = "application/merge-patch+json"
 APPROVAL = "/approval"
 
 Answer = tuple[int, dict[str, Any]]
+
+
+class Served(Protocol):
+    """What is served."""
+
+    def get(self, path: str) -> Answer:
+        """Return one resource, or those of a collection."""
+        ...
+
+    def create(self, path: str, sent: dict[str, Any], user: str, groups: list[str]) -> Answer:
+        """Create a resource."""
+        ...
+
+    def patch(self, path: str, change: dict[str, Any]) -> Answer:
+        """Merge a change into a resource."""
+        ...
+
+    def delete(self, path: str) -> Answer:
+        """Delete a resource."""
+        ...
 
 
 @dataclass
@@ -77,7 +97,7 @@ class Store:
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    store: Store
+    store: Served
 
     def do_GET(self) -> None:
         self._answer(*self.store.get(self.path))
@@ -112,19 +132,23 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
 
 @contextmanager
-def kube_api(certificate: str, client_ca: str) -> Iterator[int]:
-    """Serve on a free port of 127.0.0.1; return the port.
+def kube_api(
+    certificate: str, client_ca: str, served: Served | None = None, at: tuple[str, int] = ("127.0.0.1", 0)
+) -> Iterator[int]:
+    """Serve; yield the port.
 
     Args:
         certificate: Path of the server's key and certificate.
         client_ca: PEM of the CA of its clients' certificates.
+        served: What to serve; None: an empty store.
+        at: Address and port; port 0 is a free one.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate)
     context.load_verify_locations(cadata=client_ca)
     context.verify_mode = ssl.CERT_REQUIRED
-    handler = type("Handler", (_Handler,), {"store": Store()})
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    handler = type("Handler", (_Handler,), {"store": served or Store()})
+    server = http.server.ThreadingHTTPServer(at, handler)
     server.socket = context.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
     with serving(server):
         yield server.server_address[1]

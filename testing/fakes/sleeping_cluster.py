@@ -5,6 +5,11 @@ Traits, each of kubernetes 1.36: a node keeps what it reported last, Ready too, 
 (pkg/kubelet/kubelet.go); a kubelet whose client certificate has expired asks by its bootstrap token for a new one
 (cmd/kubelet/app/server.go), and serves by none that has expired (client-go util/certificate, `Current`); a merge
 patch removes what is null (RFC 7396).
+
+Of openshift/cluster-kube-apiserver-operator c813e820b: the API's own certificate lives for 30 days, and is renewed
+after 15 (certrotationcontroller.go, external-loadbalancer-serving-certkey); one that has expired is served until
+`cert-regeneration-controller`, beside each API server, has made another by a certificate of ten years
+(bindata/assets/kube-apiserver/pod.yaml; kubeconfig-cm.yaml: localhost-recovery).
 """
 
 import base64
@@ -21,11 +26,14 @@ from testing.certificate_requests import NODES, REQUESTS, client_request, servin
 from testing.certificates import authority
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
+from wires.api.https import CertificateExpiredError
 from wires.api.resources import ETCD, R
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 LIFE_DAYS = 30
 """Of a kubelet's certificate, as OKD's signer has it."""
+RENEWS_S = 60.0
+"""Seconds from an API that runs until its own certificate is a new one."""
 REPORTS_S = 10.0
 """Seconds from a system that is up until its kubelet reports."""
 
@@ -58,6 +66,10 @@ class SleepingCluster:
     on_change: Callable[[str, dict[str, Any]], None] = lambda _path, _change: None
     """Called before each change; may raise."""
     changes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    renews: bool = True
+    """Whether OKD renews the API's own certificate; one that a person has given it stays."""
+    _certified_until: datetime = BEGIN + timedelta(days=LIFE_DAYS)
+    _serves_since: float | None = None
 
     def now(self) -> datetime:
         """Return the time of its machines."""
@@ -79,15 +91,24 @@ class SleepingCluster:
         """Whether a majority of etcd is up, so that the API answers."""
         return sum(self.kubelets[host].bmc.is_up() for host in self.with_etcd) * 2 > len(self.with_etcd)
 
+    @property
+    def is_certified(self) -> bool:
+        """Whether the API's own certificate is one by which its clients know it, kubelets too."""
+        return self.now() < self._certified_until
+
     def tick(self) -> None:
-        """Let each kubelet do what it does by now."""
+        """Let the API and each kubelet do what they do by now."""
+        self._serves_since = (self._serves_since or self.clock.now()) if self.answers else None
+        aged = self.now() >= self._certified_until - timedelta(days=LIFE_DAYS / 2)
+        if self.renews and aged and self._serves_since and self.clock.now() >= self._serves_since + RENEWS_S:
+            self._certified_until = self.now() + timedelta(days=LIFE_DAYS)
         for kubelet in self.kubelets.values():
             if not kubelet.bmc.is_up():
                 kubelet.up_since = None
                 continue
             if kubelet.up_since is None:
                 kubelet.up_since, kubelet.boot = self.clock.now(), kubelet.boot + 1
-            if self.answers and self.clock.now() >= kubelet.up_since + REPORTS_S:
+            if self.answers and self.is_certified and self.clock.now() >= kubelet.up_since + REPORTS_S:
                 self._report(kubelet)
 
     def _report(self, kubelet: Kubelet) -> None:
@@ -168,6 +189,8 @@ class SleepingCluster:
         self.tick()
         if not self.answers:
             raise ConnectionError("no route to host")
+        if not self.is_certified:
+            raise CertificateExpiredError
 
     @property
     def approved(self) -> list[str]:

@@ -376,6 +376,16 @@ def test_a_preview_shows_what_an_input_changes_and_nothing_else(
         assert secret not in review.text
 
 
+def test_an_upgrade_that_is_added_in_a_sleep_is_refused_by_a_preview(
+    stacks: dict[str, Project], tmp_path: Path
+) -> None:
+    """The engine gives each provider process the options of this run; in the state, `power` is on."""
+    project = stacks["production"].copy(tmp_path / "asleep")
+    project.set(power="off", upgrade={"version": "4.21.3", "image": f"quay.io/okd/release@sha256:{'a' * 64}"})
+    refused = project.pulumi("preview", fails=True)
+    assert "upgrade: set for the first time with `power` off, so nothing can answer it. Fix: wake" in refused
+
+
 @pytest.fixture(scope="module")
 def previews(
     pool: ThreadPoolExecutor,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pulumi
 
 from boot_media.keyfiles import keyfiles_of
-from cluster.options import read_stack_file
+from cluster.stack_file import read_stack_file
 from cluster.plan import load_plan
 from components.cluster import Cluster, ClusterArgs
 

@@ -18,6 +18,7 @@ from pulumi.runtime.stack import run_pulumi_func
 from pulumi.runtime.sync_await import _sync_await
 
 from cluster.known_options import SECRETS
+from providers.asleep import STACK
 from providers.bmc_host.provider import BmcHostProvider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
 from providers.cluster_power.provider import ClusterPowerProvider
@@ -209,6 +210,8 @@ def run(
         # No engine calls a hook. Its server would be asyncio's beside the mocks' threads with loops of their own: one
         # of three runs never ended (grpcio 1.85).
         mock.patch("pulumi.runtime.resource._get_callbacks", new=_no_callbacks),
+        # As the engine has it in each provider process, by the options of the run (tests/e2e/test_review.py).
+        mock.patch.object(STACK, "sleeps", changes.get("power") == "off"),
     ):
         config.set_all_config(
             {f"{plans.PROJECT}:{key}": _text(value) for key, value in plans.options(**changes).items()},

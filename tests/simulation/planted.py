@@ -64,7 +64,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "        self._enter(FIRST_BOOT)\n",
     ),
     "an unanswered request is repeated at once": (
-        "wires.bmc.steps",
+        "wires.bmc.pacing",
         "self.due_at = 0.0 if error.undone else self.clock.now() + UNSURE_S",
         "self.due_at = 0.0",
     ),

@@ -253,6 +253,9 @@ class World:
         self._watch_quorum(server)
 
     def _shut_down(self, server: Server) -> None:
+        if server.name in self.asked.removed:
+            self._watch_pods(server)
+            return
         if not self.asked.sleeps:
             self.breach("sleep", f"{server.name}, and nobody has asked for it")
         others = [each for each in self.servers.values() if each.name not in self.site.masters]

@@ -24,9 +24,10 @@ from payload.reading import payload_ca
 from providers.server_objects.engine import ServerObjectsEngine
 from providers.server_objects.model import ServerObjectsSpec
 from providers.vip_handoff.okd import CONFIG_MAP, Okd
-from testing.certificates import Authority
+from testing.certificates import Authority, Pair
 from testing.documents import commands
 from testing.fakes.clock import FakeClock
+from testing.fakes.fleet.certificates import expired
 from testing.namespaces import in_own_network, needs_root
 from testing.scene.cluster import DOMAIN, Cluster, cluster_of
 from testing.scene.fault import ASKED, NODES, Measured
@@ -34,6 +35,7 @@ from testing.scene.handoff import LiveHandoff, handoff_of
 from testing.scene.ignited import ignite
 from testing.scene.machine import Machine, until
 from wires.api.api import Api
+from wires.api.https import CertificateExpiredError
 from wires.api.kubernetes import KubeApi
 from wires.api.resources import ConfigMap
 
@@ -105,12 +107,16 @@ def stepped(operators: okd.Okd) -> bool:
 
 
 def a_certificate_of_its_own(cluster: Cluster, stack: Path) -> None:
-    """Give the API a certificate of another CA, and do what the document says: this program asks it again."""
+    """Give the API a certificate of another CA, and do what the document says; later, one that has expired."""
     vip, authority = str(cluster.vips[0]), Authority.create("of the site")
     pair = authority.issue([f"api.{DOMAIN}"])
-    for node in cluster.nodes.values():
-        for kind, pem in (("crt", pair.certificate), ("key", pair.key)):
-            (node.folder / f"opt/openshift/tls/kube-apiserver-lb-server.{kind}").write_text(pem)
+
+    def show(shown: Pair) -> None:
+        for node in cluster.nodes.values():
+            for kind, pem in (("crt", shown.certificate), ("key", shown.key)):
+                (node.folder / f"opt/openshift/tls/kube-apiserver-lb-server.{kind}").write_text(pem)
+
+    show(pair)
 
     def problem() -> str:
         kubeconfig = read_kubeconfig(str(stack))
@@ -126,6 +132,10 @@ def a_certificate_of_its_own(cluster: Cluster, stack: Path) -> None:
     block = commands("how-to/what-changed.md", "ca.pem").replace("<stack>", stack.name)
     subprocess.run(["bash", "-euo", "pipefail", "-c", block], cwd=stack.parents[1], check=True)
     assert problem() == ""
+    show(expired(authority, pair))
+    until("the API shows one that has expired", lambda: problem() == str(CertificateExpiredError()))
+    show(authority.issue([f"api.{DOMAIN}"]))
+    until("the API shows the renewed one", lambda: problem() == "")
 
 
 def test_the_vip_leaves_by_itself_and_the_handoff_awaits_okds_signal(tmp_path: Path, measured: Measured) -> None:

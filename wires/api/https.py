@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from base.bounded_answer import TlsSocket, joined, time_limit
 from base.http_client import os_error
 from cluster.values.address import url_host
+from wires.certificates import EXPIRED
 
 if TYPE_CHECKING:
     from urllib3 import HTTPSConnectionPool
@@ -21,6 +22,13 @@ PROBE_S = 3.0
 MOST_BYTES = 64 << 20
 """The longest answer: twice the list of a thousand nodes."""
 CHUNK = 64 * 1024
+
+
+class CertificateExpiredError(ConnectionError):
+    """The server cannot be told from another one, since its certificate has expired by this machine's clock."""
+
+    def __init__(self) -> None:
+        super().__init__("its certificate, or that of its CA, has expired: see docs/how-to/what-changed.md")
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,7 @@ def send(  # noqa: PLR0913, PLR0917  (the parts of a request)
         kind: Its media type.
 
     Raises:
+        CertificateExpiredError: See there.
         OSError: The connection, TLS or HTTP failed, or the answer is late, or longer than `MOST_BYTES`.
     """
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
@@ -105,7 +114,7 @@ def send(  # noqa: PLR0913, PLR0917  (the parts of a request)
         with time_limit(answer_s), request() as answer:
             content = joined(answer.stream(CHUNK), MOST_BYTES)
     except HTTPError as error:
-        reason = os_error(error)
+        reason = _named(os_error(error))
         _log.debug("%s: %s: %s", request_line, type(reason).__name__, reason)
         raise reason from None
     if content is None:
@@ -113,6 +122,12 @@ def send(  # noqa: PLR0913, PLR0917  (the parts of a request)
     # Log only the status, because the answer may hold secrets.
     _log.debug("%s: status %d", request_line, answer.status)
     return answer.status, content
+
+
+def _named(reason: OSError) -> OSError:
+    """Return an error by what a person can do about it, if that differs."""
+    is_expired = isinstance(reason, ssl.SSLCertVerificationError) and reason.verify_code == EXPIRED
+    return CertificateExpiredError() if is_expired else reason
 
 
 def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | None:

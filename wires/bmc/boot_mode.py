@@ -8,7 +8,8 @@ from base.clock import Clock
 from base.errors import BmcRefusedError, BmcTimeoutError
 from cluster.values.boot_method import SECURE_BOOT
 from wires.bmc.client import ENABLED, ON, SETUP, BmcClient, Power, SecureBoot, mode_of
-from wires.bmc.steps import Acceptance, Steps, Waits
+from wires.bmc.pacing import Acceptance
+from wires.bmc.steps import Steps, Waits
 
 KEYLESS = ("SetupMode", "AuditMode")
 """The states of the keys in which UEFI firmware enforces no signature."""

@@ -6,7 +6,6 @@ continue on another thread, so it must hold no lock and no thread-local value ov
 """
 
 import math
-import random
 from collections.abc import Callable, Generator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -29,22 +28,16 @@ from wires.bmc.client import (
     Power,
 )
 from wires.bmc.identity import is_shared, is_uuid, usable
+from wires.bmc.pacing import UNSURE_S, Acceptance, RequestPacing
 
 T = TypeVar("T")
 Waits = Generator[float, None, None]
 """A step, which yields the seconds of each wait."""
 
 STEP_S = 1500.0  # AMI's BMC answers 503 for up to 20 minutes after its host's POST
-POLL_S = 1.0, 10.0
-"""Shortest and longest wait between two reads."""
-SPARSER = 0.05
-"""The wait as a share of the time since the step began: the longer a step takes, the fewer the reads."""
-BACK_OFF_S = 2.0, 30.0
-"""Wait after the first transient error, doubled with each further one in a row; and the longest such wait."""
 SHUTDOWN_AGAIN_S = 120.0
 EJECT_AGAIN_S = 5.0  # sushy returns alike for a refused and an accepted eject
 LATE_FIX = "see in the BMC's own page and log what it does; run the same command again, which asks again"
-UNSURE_S = 60.0  # after a lost answer, the change may still take effect; longer than any accepted change took so far
 
 
 def run_steps(waits: Generator[float, None, T], clock: Clock) -> T:
@@ -65,81 +58,6 @@ def run_steps(waits: Generator[float, None, T], clock: Clock) -> T:
                 fault.what, where=fault.where, fix=fault.fix or LATE_FIX, refused=late.refused
             ) from None
         clock.sleep(seconds)
-
-
-@dataclass
-class _RequestPacing:
-    """Whether a step may request its change now, and how long it waits.
-
-    A refused request is due again at once. A request with an unknown result is due again after `UNSURE_S`, when its
-    effect should be visible. The caller reads the state before each request.
-    """
-
-    clock: Clock
-    began: float
-    again_s: float
-    """Seconds from an accepted request to the next one."""
-    due_at: float = 0.0
-    failures: int = 0
-    wait_s: float = 0.0
-    last: str = ""
-    fix: str = ""
-    """The fix of the last transient error."""
-    refused: bool = False
-    """Whether the BMC answered the last request, with an error."""
-    missing_at: float = math.inf
-    """Time of the first of the errors in a row that pass soon, or never."""
-
-    def is_due(self) -> bool:
-        return self.clock.now() >= self.due_at
-
-    def request(self, act: Callable[[], None]) -> None:
-        try:
-            act()
-        except BmcTransientError as error:
-            self.due_at = 0.0 if error.undone else self.clock.now() + UNSURE_S
-            self.refused = error.refused
-            raise
-        self.due_at = self.clock.now() + self.again_s
-        self.refused = False
-
-    def succeeded(self) -> None:
-        self.failures, self.missing_at = 0, math.inf
-        shortest, longest = POLL_S
-        self.wait_s = jittered(min(longest, max(shortest, SPARSER * (self.clock.now() - self.began))))
-
-    def failed(self, error: BmcTransientError) -> None:
-        self.missing_at = min(self.missing_at, self.clock.now()) if error.passes_s < math.inf else math.inf
-        if self.clock.now() - self.missing_at >= error.passes_s:
-            fault = error.fault
-            raise BmcRefusedError(f"{fault.what}, for {error.passes_s:g} s", where=fault.where, fix=fault.fix)
-        first, longest = BACK_OFF_S
-        self.wait_s = jittered(min(longest, first * 2**self.failures))
-        self.wait_s = max(self.wait_s, error.retry_after_s)
-        self.failures += 1
-        self.last, self.fix = f"; last answer: {error.fault.what}", error.fault.fix
-
-
-@dataclass
-class Acceptance:
-    """Whether and when a BMC has accepted a request."""
-
-    clock: Clock
-    _at: float = math.inf
-
-    @property
-    def is_given(self) -> bool:
-        """Whether it has accepted one."""
-        return self._at < math.inf
-
-    @property
-    def is_past(self) -> bool:
-        """Whether it accepted one so long ago that the effect should be visible."""
-        return self.clock.now() - self._at >= UNSURE_S
-
-    def give(self) -> None:
-        """Note that it accepts one now."""
-        self._at = self.clock.now()
 
 
 @dataclass(frozen=True)
@@ -221,7 +139,7 @@ class Steps:
         """
         clock, task = self.clock, ""
         until = min(self.until, clock.now() + within_s)
-        pacing = _RequestPacing(clock, clock.now(), again_s)
+        pacing = RequestPacing(clock, clock.now(), again_s)
         while True:
             try:
                 if is_so() or (act and pacing.is_due() and _made_so(is_so, lambda: pacing.request(act))):
@@ -423,8 +341,3 @@ def _made_so(is_so: Callable[[], bool], request: Callable[[], None]) -> bool:
             return True
         raise
     return is_so()
-
-
-def jittered(seconds: float) -> float:
-    """Return about `seconds`, so that many clusters do not poll at the same moments."""
-    return seconds * random.uniform(0.8, 1.2)  # noqa: S311

@@ -20,7 +20,6 @@ VERSION_2 = 0x02
 NO_PASSWORD, PLAIN_PASSWORD = 0x01, 0x10
 """Bits of the logins of IPMI 1.5 that a BMC supports (table 22-15)."""
 NULL_USERS, ANONYMOUS = 0x02, 0x01
-OWN_KEY = 0x20
 POWER_FAULTS, OTHER_FAULTS = 0b0001_1010, 0b0000_1100
 """Bits of the first and third byte of the chassis status: control fault, power fault, overload; cooling, drive."""
 LONG_ENOUGH = 16

@@ -10,7 +10,8 @@ from base import log
 from base.clock import Clock
 from base.errors import EngineGoneError, OkdBaremetalError, unexpected
 from providers.host_provisioning.installation.engine import Installation
-from wires.bmc.steps import Waits, jittered
+from wires.bmc.pacing import jittered
+from wires.bmc.steps import Waits
 
 # A call holds a thread until its BMC answers; 200 kept 1000 BMCs of 50 to 300 ms busy (measured 2026-11).
 THREADS = 256

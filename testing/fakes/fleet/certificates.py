@@ -45,7 +45,7 @@ class Certificates:
         san = ELSEWHERE if kind == "other name" else IPv4Address(address)
         pair = authority.issue([API_NAME], [san])
         if kind == "expired":
-            pair = _expired(authority, pair)
+            pair = expired(authority, pair)
         if not tls:
             return _context(pair)
         ciphers, newest = OLD_TLS[tls]
@@ -57,7 +57,7 @@ class Certificates:
         return context
 
 
-def _expired(authority: Authority, pair: Pair) -> Pair:
+def expired(authority: Authority, pair: Pair) -> Pair:
     """Return the same certificate, expired last year."""
     then = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=365)
     copy = _copy(pair).not_valid_before(then).not_valid_after(then + datetime.timedelta(days=1))

@@ -8,7 +8,7 @@ import pytest
 
 from assets.file import Files, Reader
 from assets.render import Rendered, render, render_bootstrap, render_server
-from cluster.options import Transport
+from cluster.option_types import Transport
 from cluster.plan import ClusterPlan
 from testing import clusters, plans
 from tests.unit.assets.policy_oracle import Instance, contradictions, parse, peer_faults, policy_faults

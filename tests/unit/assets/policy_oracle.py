@@ -7,7 +7,7 @@ from itertools import chain, combinations
 
 from assets.file import Files
 from assets.render import Rendered
-from cluster.options import Transport
+from cluster.option_types import Transport
 from cluster.plan import Intent, Role, Server
 from cluster.values.address import Address
 from cluster.values.vrrp import Policy

@@ -8,7 +8,7 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from cluster.json_schema import schemas
-from cluster.options import read_stack_file
+from cluster.stack_file import read_stack_file
 from testing import plans
 from testing.checkout import ROOT
 

@@ -122,6 +122,7 @@ def test_an_installed_server_boots_its_disk(
         assert len(found.report.proofs) == 2
 
 
+@pytest.mark.parametrize("stack", ["balancer", "unmanaged"])
 @pytest.mark.parametrize(
     ("line", "holds"),
     [
@@ -131,9 +132,9 @@ def test_an_installed_server_boots_its_disk(
     ],
     ids=["iPXE-failed", "next-has-nothing", "boots-its-disk"],
 )
-def test_over_ipv6_the_firmware_goes_on(line: str, holds: bool, proofs: Callable[..., NetworkBootProofs]) -> None:
-    """A disk that its firmware came to without iPXE would prove nothing. The lines are of two rehearsals."""
-    site = load_site("balancer")
+def test_a_uefi_goes_on(stack: str, line: str, holds: bool, proofs: Callable[..., NetworkBootProofs]) -> None:
+    """A disk that its firmware came to without iPXE would prove nothing. The lines are of rehearsals."""
+    site = load_site(stack)
     found = replace(proofs(good(site), (line,)), site=site)
     with nullcontext() if holds else pytest.raises(RehearsalError, match="goes on"):
         found.reboots_from_disk()

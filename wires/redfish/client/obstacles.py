@@ -10,11 +10,12 @@ from requests import exceptions as requests_errors
 from urllib3.exceptions import SSLError as TlsError
 
 from wires.bmc.access import Limits
+from wires.certificates import EXPIRED
 from wires.redfish.client.connector import AnswerTooLongError, OutOfReadsError, OutOfTimeError, RedirectedError
 
 UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
 # X509_V_ERR_* of OpenSSL's x509_vfy.h; Python's ssl has no names
-EXPIRED, OTHER_NAME, OTHER_ADDRESS, TOO_WEAK = 10, 62, 64, (66, 67, 68)
+OTHER_NAME, OTHER_ADDRESS, TOO_WEAK = 62, 64, (66, 67, 68)
 PIN = "pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show"
 RENAME = f"have bmc.address name the server as its certificate does; or {PIN}"
 FIXES = {

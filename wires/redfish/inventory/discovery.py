@@ -129,19 +129,19 @@ class BmcDiscovery(BmcProbe):
         except BmcRefusedError as error:
             if self._seen is None:
                 raise
-            self._gap("boot ways", error)
+            self._gap("boot methods", error)
         self._document_read = self._seen.json
         return self._document_read
 
     def _ways(self, system: Document) -> list[str]:
         """Return the types of `bmc.address` with which this program can boot the server, best first."""
-        if any(gap.what == "boot ways" for gap in self._gaps):
+        if any(gap.what == "boot methods" for gap in self._gaps):
             return []
         by_cd = self._try("virtual CD", "", self._by_cd)
         boot = self._try("boot targets", NOTHING, self._boot_targets)
         others = [way.split(",")[0] for way in network_types(boot)]
         if not by_cd and not others:
-            self._gaps.append(Gap(what="boot ways", why="the BMC offers none that this program can use"))
+            self._gaps.append(Gap(what="boot methods", why="the BMC offers none that this program can use"))
         return [*filter(None, [by_cd]), *others]
 
     def _by_cd(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
+from unittest.mock import DEFAULT, Mock
 
 import pytest
 
@@ -12,6 +13,7 @@ from providers.joining.nodes import GRANT_AGAIN_S
 from testing.certificate_requests import client_request
 from testing.fakes.bmc import FakeBmc
 from tests.unit.providers.cluster_power.rig import DAY_S, MASTERS, WORKERS, KilledError, Rig
+from wires.api.https import CertificateExpiredError
 from wires.bmc.client import Identity, Power
 
 
@@ -83,6 +85,14 @@ def test_a_silent_api_ends_it_before_anything_is_begun(rig: Rig) -> None:
     }
     assert "no server was switched off: the API cannot be asked" in refusal(rig.sleep)
     assert (rig.writes, rig.saved) == ([], [])
+
+
+def test_a_request_without_an_answer_is_made_again(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("get", "patch"):
+        answers = [ConnectionResetError("reset"), *[DEFAULT] * 99]
+        monkeypatch.setattr(rig.cluster, name, Mock(wraps=getattr(rig.cluster, name), side_effect=answers))
+    rig.sleep()
+    assert rig.on == []
 
 
 def test_without_a_snapshot_nothing_is_begun(rig: Rig) -> None:
@@ -213,6 +223,23 @@ def test_a_server_without_its_node_ends_the_waking_by_name(rig: Rig) -> None:
     assert "node okd-worker-1 has not reported since it slept, after 300 s" in refusal(rig.wake)
     assert rig.cluster.cordoned == ["okd-worker-1"]
     rig.wake(set(rig.spec.hosts) - {"okd-worker-1"})
+
+
+def test_a_waking_awaits_that_okd_renews_the_certificate_of_its_api(rig: Rig) -> None:
+    rig.sleep()
+    rig.clock.sleep(400 * DAY_S)
+    rig.wake()
+    assert any(str(CertificateExpiredError()) in step.detail for step in rig.progress)
+    assert rig.cluster.cordoned == []
+
+
+def test_a_waking_ends_by_an_expired_certificate_of_a_person_s_own(rig: Rig) -> None:
+    rig.cluster.renews = False
+    rig.sleep()
+    rig.clock.sleep(400 * DAY_S)
+    text = refusal(rig.wake)
+    assert f"CertificateExpiredError: {CertificateExpiredError()}, after 300 s" in text
+    assert "reinstall" not in text
 
 
 def test_a_member_of_etcd_that_does_not_answer_is_not_awake(rig: Rig) -> None:

@@ -9,6 +9,7 @@ from base.errors import SnapshotError, UpgradeError
 from providers.cluster_upgrade.engine import STUCK_S, ClusterUpgradeEngine
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.cluster_upgrade.obstacles import seen_of
+from providers.patience import WITHIN_S
 from testing.fakes.clock import FakeClock
 from testing.fakes.okd_release import API_NAME, LOAD_S, PART_S, PARTS, WORKERS_S, FakeOkd, image_of
 from testing.progress import into
@@ -271,9 +272,17 @@ def test_an_api_that_restarts_is_awaited(rig: Rig) -> None:
 
 
 def test_an_api_that_does_not_answer_begins_nothing(rig: Rig) -> None:
-    rig.okd.down = frozenset({1})
+    rig.okd.down = frozenset(range(100))
     assert "OKD cannot be asked through 192.0.2.5: ConnectionRefusedError: connection refused" in rig.refused()
+    assert sum(rig.clock.slept) >= WITHIN_S
     assert rig.okd.writes == []
+
+
+@pytest.mark.parametrize("number", range(1, 9))
+def test_any_request_without_an_answer_is_made_again(rig: Rig, number: int) -> None:
+    rig.okd.down = frozenset({number})
+    assert rig.engine.reach().running == VERSION
+    assert len(rig.okd.writes) == 1
 
 
 def test_a_release_that_is_not_accepted_holds_and_goes_on_once_it_is(rig: Rig) -> None:

@@ -8,6 +8,7 @@ import pytest
 from base.errors import PayloadError, SnapshotError
 from cluster.options import Release
 from payload.kubeconfig import Kubeconfig
+from providers.asleep import STACK
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
 from providers.cluster_upgrade.provider import ClusterUpgradeProvider
 from testing import plans
@@ -124,10 +125,11 @@ def test_it_cannot_ask_without_the_kubeconfig(payload: Path) -> None:
         ClusterUpgradeProvider().create(PROPS)
 
 
-def test_no_upgrade_begins_while_the_cluster_sleeps() -> None:
-    (failure,) = ClusterUpgradeProvider().check({}, {**PROPS, "asleep": True}).failures
+def test_no_upgrade_begins_while_the_cluster_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ClusterUpgradeProvider().check({}, PROPS).failures == []
+    monkeypatch.setattr(STACK, "sleeps", True)
+    (failure,) = ClusterUpgradeProvider().check({}, PROPS).failures
     assert failure.reason.startswith(
         "upgrade: set for the first time with `power` off, so nothing can answer it. Fix"
     )
-    assert ClusterUpgradeProvider().check(PROPS, {**PROPS, "asleep": True}).failures == []
-    assert ClusterUpgradeProvider().check({}, PROPS).failures == []
+    assert ClusterUpgradeProvider().check(PROPS, PROPS).failures == []

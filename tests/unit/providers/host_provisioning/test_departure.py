@@ -9,7 +9,7 @@ from base import log
 from base.errors import ProvisioningError
 from base.progress import Progress, Report
 from providers.etcd_access import EtcdAccess
-from providers.host_provisioning.departure import KEEP, OFF, OUT_S, REACH, Departure
+from providers.host_provisioning.departure import DEAD_TOO, KEEP, OFF, OUT_S, REACH, Departure
 from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum
 from testing.certificates import authority
 from testing.fakes.clock import FakeClock
@@ -121,6 +121,16 @@ def test_another_lost_member_keeps_it(rig: Rig) -> None:
     rig.members.broken["192.0.2.22"] = "DEADLINE_EXCEEDED: no leader"
     what = "another member of etcd does not answer, 192.0.2.22: DEADLINE_EXCEEDED: no leader"
     assert rig.refused() == f"master-2: not wiped: {what}. Fix: {REPAIR}"
+
+
+def test_of_five_two_may_be_dead_of_which_a_person_takes_out_one(rig: Rig) -> None:
+    """Each refusal of the other one would name `reinstall`, and lead in a circle."""
+    rig.members.listed |= {0x24: "192.0.2.24", 0x25: "192.0.2.25"}
+    rig.members.broken["192.0.2.25"] = "UNAVAILABLE: refused"
+    what = "another member of etcd does not answer, 192.0.2.25: UNAVAILABLE: refused"
+    assert rig.refused() == f"master-2: not wiped: {what}. Fix: {DEAD_TOO}"
+    del rig.members.listed[0x25]
+    rig.departure.prove()
 
 
 @pytest.mark.parametrize(("others", "are"), [(1, "1 other members"), (0, "no other member")])

@@ -9,7 +9,7 @@ import pytest
 
 from base.errors import BmcRefusedError, ProvisioningError
 from providers.host_provisioning.drain import LOST_S, MIRROR, Drain
-from providers.host_provisioning.removal import ANSWER, KEEP, LET_GO, Removal
+from providers.host_provisioning.removal import ANOTHER, ANSWER, KEEP, LATE_S, LET_GO, Removal
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.workloads import Pod, Workloads
@@ -82,7 +82,7 @@ def rig() -> Rig:
 
 def test_a_server_is_drained_then_off_then_without_node(rig: Rig) -> None:
     rig.removal.take_out()
-    assert rig.api.calls == [f"cordon {HOST}", "evict web-1", "Off", f"delete {HOST}"]
+    assert rig.api.calls == [f"cordon {HOST}", "evict web-1", "shut down", f"delete {HOST}"]
     assert (rig.off_with, rig.bmc.state) == ([], Power.OFF)
     assert {pod.name: pod.node for pod in rig.api.pods} == {"web-2": "worker-1", "web-1-again": "worker-1"}
     assert rig.lines[0] == "draining: 1 left: shop/web-1 (ends); at most 600 s left"
@@ -111,7 +111,7 @@ def test_what_was_done_before_is_not_done_again(rig: Rig) -> None:
 def test_a_pod_of_the_node_is_not_evicted(rig: Rig, pod: Pod) -> None:
     rig.api.pods = [pod]
     rig.removal.take_out()
-    assert rig.api.calls == [f"cordon {HOST}", "Off", f"delete {HOST}"]
+    assert rig.api.calls == [f"cordon {HOST}", "shut down", f"delete {HOST}"]
 
 
 def test_a_pod_without_a_controller_is_evicted(rig: Rig) -> None:
@@ -124,7 +124,7 @@ def test_a_budget_is_waited_for(rig: Rig) -> None:
     rig.api.budgets["web"] = 2
     rig.later(60, lambda: rig.api.pods.append(Pod("web-3", "worker-2", "web")))
     rig.removal.take_out()
-    assert rig.api.calls == [f"cordon {HOST}", "evict web-1", "Off", f"delete {HOST}"]
+    assert rig.api.calls == [f"cordon {HOST}", "evict web-1", "shut down", f"delete {HOST}"]
     assert rig.lines[0].startswith("draining: 1 left: shop/web-1 (The disruption budget web needs 2 healthy pods")
     assert rig.clock.now() > 60
 
@@ -175,17 +175,49 @@ def test_a_pod_that_does_not_end_is_named_and_holds_the_server(rig: Rig) -> None
 
 def test_a_server_that_is_off_is_out_without_waiting_for_its_pods(rig: Rig) -> None:
     rig.api.budgets["web"] = 2
-    rig.bmc.state = Power.OFF
+    rig.bmc.state, rig.api.nodes[HOST] = Power.OFF, False
     rig.removal.take_out()
     assert rig.api.calls == [f"delete {HOST}"]
     assert rig.clock.now() < 60
+
+
+def test_a_node_that_runs_though_its_server_is_off_keeps_its_pods(rig: Rig) -> None:
+    """A person may have given its name to another machine, or the BMC is wrong."""
+    rig.bmc.state = Power.OFF
+    what = f"its BMC says that it is off, but after {LATE_S:.0f} s node {HOST} is ready"
+    assert rig.refused() == f"{HOST}: {what}. Fix: {ANOTHER}"
+    assert (rig.api.calls, {pod.node for pod in rig.api.pods}) == ([], {HOST, "worker-1"})
+
+
+def test_a_server_that_has_just_gone_off_is_seen_to_be_off(rig: Rig) -> None:
+    rig.bmc.state = Power.OFF
+    rig.later(50, lambda: rig.api.nodes.update({HOST: False}))
+    rig.removal.take_out()
+    assert (rig.api.calls, rig.clock.now() < 60) == ([f"delete {HOST}"], True)
+
+
+def test_a_system_that_does_not_shut_down_has_its_power_cut(rig: Rig) -> None:
+    rig.bmc.hears_shutdown = lambda: False
+    rig.removal.take_out()
+    done = [f"cordon {HOST}", "evict web-1", "shut down", "shut down", "Off", f"delete {HOST}"]
+    assert (rig.api.calls, rig.bmc.state) == (done, Power.OFF)
+
+
+def test_a_bmc_that_offers_no_shutdown_cuts_the_power(rig: Rig) -> None:
+    def refuse(request: str) -> None:
+        if request == "request_shutdown":
+            raise BmcRefusedError("it offers neither", where="https://bmc")
+
+    rig.bmc.fault = refuse
+    rig.removal.take_out()
+    assert rig.api.calls[-2:] == ["Off", f"delete {HOST}"]
 
 
 def test_a_node_that_stays_not_ready_is_lost_and_waits_for_no_budget(rig: Rig) -> None:
     rig.api.budgets["web"] = 2
     rig.api.nodes[HOST] = False
     rig.removal.take_out()
-    assert rig.api.calls == [f"cordon {HOST}", "Off", f"delete {HOST}"]
+    assert rig.api.calls == [f"cordon {HOST}", "shut down", f"delete {HOST}"]
     assert LOST_S <= rig.clock.now() < LOST_S + 60
     assert rig.lines[0].startswith(f"draining: node {HOST} is not ready: ")
 
@@ -194,7 +226,7 @@ def test_a_server_that_dies_meanwhile_is_not_waited_for(rig: Rig) -> None:
     rig.api.ends_s = 1000
     rig.later(100, lambda: rig.api.nodes.update({HOST: False}))
     rig.removal.take_out()
-    assert rig.api.calls[-2:] == ["Off", f"delete {HOST}"]
+    assert rig.api.calls[-2:] == ["shut down", f"delete {HOST}"]
     assert rig.clock.now() < 100 + LOST_S + 60
 
 
@@ -224,7 +256,7 @@ def test_an_api_that_is_silent_for_a_moment_is_asked_again(rig: Rig, monkeypatch
 
     monkeypatch.setattr(rig.api, "patch", once)
     rig.removal.take_out()
-    assert rig.api.calls == [f"cordon {HOST}", "evict web-1", "Off", f"delete {HOST}"]
+    assert rig.api.calls == [f"cordon {HOST}", "evict web-1", "shut down", f"delete {HOST}"]
 
 
 def test_a_node_that_others_have_take_pods_meanwhile_is_cordoned_again(rig: Rig) -> None:
@@ -284,7 +316,7 @@ def test_a_bmc_of_another_machine_keeps_both(rig: Rig) -> None:
 
 
 def test_a_power_that_does_not_go_off_keeps_the_node(rig: Rig) -> None:
-    rig.bmc.change_s = 100_000
+    rig.bmc.change_s, rig.bmc.hears_shutdown = 100_000, lambda: False
     assert f"{HOST} is drained, and stays cordoned (`oc adm uncordon {HOST}`). Fix: " in rig.refused()
     assert HOST in rig.api.nodes, "its kubelet may run"
 
@@ -302,4 +334,4 @@ def test_a_node_that_a_person_has_deleted_needs_no_bmc(rig: Rig) -> None:
 def test_a_server_without_a_node_is_switched_off(rig: Rig) -> None:
     del rig.api.nodes[HOST]
     rig.removal.take_out()
-    assert (rig.bmc.state, rig.api.calls) == (Power.OFF, ["Off"])
+    assert (rig.bmc.state, rig.api.calls) == (Power.OFF, ["shut down"])

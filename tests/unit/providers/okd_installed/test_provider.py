@@ -9,6 +9,7 @@ import pytest
 
 from base.errors import IncompleteError, PayloadError
 from payload.kubeconfig import read_kubeconfig
+from providers.asleep import STACK
 from providers.okd_installed.model import OkdInstalledOuts
 from providers.okd_installed.provider import OkdInstalledProvider
 from testing.certificates import authority
@@ -83,13 +84,13 @@ def test_it_cannot_ask_without_the_kubeconfig(payload: Path) -> None:
         OkdInstalledProvider().update("x", PROPS, PROPS)
 
 
-def test_it_is_not_waited_for_while_the_cluster_sleeps() -> None:
+def test_it_is_not_waited_for_while_the_cluster_sleeps(monkeypatch: pytest.MonkeyPatch) -> None:
     """It would ask a cluster that is off, until its deadline; one that is in the state keeps its inputs meanwhile."""
-    asleep = {**PROPS, "asleep": True}
-    (failure,) = OkdInstalledProvider().check({}, asleep).failures
+    assert OkdInstalledProvider().check({}, PROPS).failures == []
+    monkeypatch.setattr(STACK, "sleeps", True)
+    (failure,) = OkdInstalledProvider().check({}, PROPS).failures
     assert failure.reason == (
         "wait: set for the first time with `power` off, so nothing can answer it. Fix: wake the cluster first: "
         "`pulumi config set power on && pulumi up`; or take the change back"
     )
-    assert OkdInstalledProvider().check(PROPS, asleep).failures == []
-    assert OkdInstalledProvider().check({}, PROPS).failures == []
+    assert OkdInstalledProvider().check(PROPS, PROPS).failures == []

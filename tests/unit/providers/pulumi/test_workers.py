@@ -8,6 +8,7 @@ from unittest.mock import Mock
 from weakref import ref
 
 import pytest
+from pulumi.dynamic import Config, ConfigureRequest
 
 from providers.pulumi.workers import WORKERS, widen
 from providers.rendered_asset.provider import RenderedAssetProvider
@@ -16,7 +17,7 @@ OTHER_POOL = Mock(_max_workers=4)
 
 
 def configured() -> None:
-    RenderedAssetProvider().configure(None)  # type: ignore[arg-type]
+    RenderedAssetProvider().configure(ConfigureRequest(Config({}, "")))
 
 
 @pytest.mark.parametrize("call", [widen, configured])

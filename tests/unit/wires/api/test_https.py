@@ -10,10 +10,12 @@ import time
 import tracemalloc
 from collections.abc import Iterator
 from itertools import chain, repeat
+from pathlib import Path
 
 import pytest
 
 from testing.certificates import authority
+from testing.fakes.fleet.certificates import expired as ended
 from testing.fakes.https_server import UNAVAILABLE, https_server
 from wires.api.api import Api
 from wires.api.https import Endpoint, connect_problem, get, handshake_problem, pool_at, trusting
@@ -57,6 +59,22 @@ def test_an_api_with_another_name_or_ca_is_not_ready(certificate: str, name: str
         asked = endpoint(server.port, name=name, ca=ca)
         assert not asked.is_ready(LOCAL)
         assert str(asked.problem(LOCAL)).startswith("SSLCertVerificationError: ")
+        assert server.requests == []
+
+
+@pytest.fixture
+def expired(tmp_path: Path) -> str:
+    """Path of a key and certificate as `certificate`'s, which has expired."""
+    pair = ended(authority("test-ca"), authority("test-ca").issue([NAME]))
+    (tmp_path / "api.pem").write_text(pair.key + pair.certificate)
+    return str(tmp_path / "api.pem")
+
+
+def test_an_api_whose_certificate_has_expired_is_told_from_another_one(expired: str) -> None:
+    with https_server(expired) as server:
+        says = "its certificate, or that of its CA, has expired: see docs/how-to/what-changed.md"
+        assert endpoint(server.port).problem(LOCAL) == f"CertificateExpiredError: {says}"
+        assert str(endpoint(server.port, ca="other-ca").problem(LOCAL)).startswith("SSLCertVerificationError: ")
         assert server.requests == []
 
 

@@ -171,4 +171,5 @@ def test_offers_of_several_servers_are_collected_and_other_frames_are_not(
     monkeypatch.setattr(dhcp, "frames", while_servers_answer)
     heard = on_a_bridge(lambda: dhcp.offers("provisioning", "52:54:00:11:aa:21", wait_s=5))
     assert heard == {parsed(), parsed(NO_ADDRESS)}
-    assert queued == [noise[0], offer(), proxy]
+    # The kernel says by IGMP which groups it listens to, maybe before the socket has its filter.
+    assert [frame for frame in queued if frame.startswith(TO_ALL)] == [noise[0], offer(), proxy]

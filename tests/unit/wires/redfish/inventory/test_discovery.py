@@ -40,7 +40,7 @@ TABLE = {
     "bluefield_23": (NO_MAC, NO_DISK, None, None, (HTTP, PXE)),
     "hgx": (NO_MAC, NO_DISK, None, None, ()),
 }
-"""By BMC: the boot MAC or why there is none, what names the root disk or why none, x86-64-v3, cores, boot ways."""
+"""By BMC: the boot MAC or why there is none, what names the root disk or why none, x86-64-v3, cores, boot methods."""
 
 
 def discovered(fleet: Fleet, *, reads: float = MOST_READS, session: bool = False) -> DiscoveredServer:

@@ -1,4 +1,4 @@
-"""The first questions to the API of a running cluster, before anything is touched: they wait for an answer.
+"""Requests to the API of a running cluster that are made once, not by polling: they wait for an answer.
 
 When a server of the control plane dies, the API is gone until the VIP has moved, haproxy has missed the server, and
 etcd has a leader again: with a real Kubernetes on emulated machines, longer than 10 s (2026-11).
@@ -9,22 +9,30 @@ from typing import TypeVar
 
 from base.clock import Clock
 from base.progress import Progress, Report
+from wires.api.resources import ChangedError, HeldError, RefusedError
 
 T = TypeVar("T")
 WITHIN_S, AGAIN_S = 60.0, 2.0
 ASKING = "asking the API"
 
 
-def first_answer(ask: Callable[[], T], clock: Clock, report: Report) -> T:
+def patiently(ask: Callable[[], T], clock: Clock, report: Report) -> T:
     """Return what the API, or an etcd that it leads to, says.
 
+    Args:
+        ask: Makes a request that may be made again.
+        clock: Measures the wait.
+        report: Shows that no answer has come yet.
+
     Raises:
-        OSError: It has not said anything for `WITHIN_S` seconds.
+        OSError: It has not said anything for `WITHIN_S` seconds, or says no.
     """
     deadline = clock.now() + WITHIN_S
     while True:
         try:
             return ask()
+        except (ChangedError, HeldError, RefusedError):
+            raise
         except OSError as error:
             if (left_s := deadline - clock.now()) <= 0:
                 raise

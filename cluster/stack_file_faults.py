@@ -7,7 +7,8 @@ from base.errors import Fault, quoted, word
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import BARE
 from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
-from cluster.options import PREFIX, Options, is_encrypted
+from cluster.options import Options
+from cluster.stack_file import PREFIX, is_encrypted
 from cluster.values import pull_secret, web_hook
 
 IN_GIT = "in plain text, as it would be in each commit"

@@ -1,0 +1,172 @@
+"""What each reader of the cluster's API says once that API's certificate has expired, by a real TLS server."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from base.errors import OkdBaremetalError
+from cli.status.answers import Question, Row
+from cli.status.cluster import Cluster, health_rows, member_rows, node_rows, request_rows
+from cli.status.release import release_rows
+from payload.kubeconfig import read_kubeconfig
+from providers.cluster_power.engine import ClusterPowerEngine
+from providers.cluster_power.model import ClusterPowerSpec
+from providers.cluster_upgrade.engine import ClusterUpgradeEngine
+from providers.cluster_upgrade.model import ClusterUpgradeSpec
+from providers.etcd_access import EtcdAccess
+from providers.etcd_snapshot import EtcdSnapshots
+from providers.host_provisioning.departure import Departure
+from providers.host_provisioning.drain import Drain
+from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.host_provisioning.removal import Removal
+from providers.node_joining import joining_of
+from providers.okd_installed.engine import OkdInstalledEngine
+from providers.server_objects.engine import ServerObjectsEngine
+from providers.server_objects.model import ServerObjectsSpec
+from providers.vip_handoff.okd import Okd
+from testing import clusters
+from testing.certificates import authority
+from testing.fakes.clock import FakeClock
+from testing.fakes.fleet.certificates import expired
+from testing.fakes.https_server import https_server
+from testing.fakes.okd_release import image_of
+from testing.kubeconfigs import write_kubeconfig
+from wires.api.https import CertificateExpiredError
+from wires.api.kubernetes import KubeApi
+from wires.api.resources import KubernetesReader
+
+NAME, VIP, HOST = "api.okd.lab.test", "127.0.0.1", "okd-master-0"
+PLAN = clusters.plan("rehearsal", phase="production")
+
+
+def no_call(*_: object) -> NoReturn:
+    pytest.fail("nothing is done before the API has answered")
+
+
+def silent(_: object) -> None:
+    """Show nothing."""
+
+
+@pytest.fixture
+def api(payload: Path) -> Iterator[KubeApi]:
+    """Yield the client of an API whose certificate has expired."""
+    pair = expired(authority("test-ca"), authority("test-ca").issue([NAME]))
+    write_kubeconfig(payload)
+    (payload / "api.pem").write_text(pair.key + pair.certificate)
+    kubeconfig = read_kubeconfig("prod")
+    assert kubeconfig
+    with https_server(str(payload / "api.pem")) as server:
+        yield replace(KubeApi.by(kubeconfig, NAME), port=server.port)
+        assert server.requests == []
+
+
+def asleep(api: KubeApi) -> None:
+    spec = ClusterPowerSpec.of(PLAN, "prod").changed(api_vip=VIP)
+    engine = ClusterPowerEngine(spec, no_call, no_call, api, FakeClock(), silent, silent)
+    engine._prepare(no_call, may_be_silent=False)
+
+
+def joining(api: KubeApi) -> str | None:
+    kubeconfig = read_kubeconfig("prod")
+    assert kubeconfig
+    spec = ClusterPowerSpec.of(PLAN, "prod").changed(api_vip=VIP, urn="urn::power")
+    return replace(joining_of(spec, kubeconfig, {}), api=api).missing(HOST, VIP)
+
+
+def upgrade(api: KubeApi) -> ClusterUpgradeEngine:
+    version = "4.21.3"
+    spec = ClusterUpgradeSpec(
+        stack="prod",
+        api_name=NAME,
+        api_vip=VIP,
+        version=version,
+        image=image_of(version),
+        snapshots="",
+        deadline_s=60.0,
+    )
+    return ClusterUpgradeEngine(api, spec, no_call, FakeClock(), silent)
+
+
+def access(api: KubeApi) -> EtcdAccess:
+    return EtcdAccess(api, VIP, no_call)
+
+
+def quorum(api: KubeApi) -> EtcdQuorum:
+    return EtcdQuorum(api, VIP, FakeClock(), silent)
+
+
+def departure(api: KubeApi) -> Departure:
+    return Departure(HOST, (VIP,), NAME, api, access(api), quorum(api), FakeClock())
+
+
+def drain(api: KubeApi) -> Drain:
+    return Drain(HOST, VIP, api, FakeClock(), silent)
+
+
+def taken_out(api: KubeApi) -> None:
+    for _ in (engine := departure(api)).take_out():
+        engine.clock.sleep(60)
+
+
+def removal(api: KubeApi) -> Removal:
+    return Removal(HOST, "", no_call, drain(api), FakeClock(), silent, silent, 60.0)
+
+
+def objects(api: KubeApi) -> None:
+    spec = ServerObjectsSpec.of(PLAN, "prod").changed(api_vip=VIP)
+    ServerObjectsEngine(api, spec, FakeClock(), silent, silent).ensure((), deadline_s=60)
+
+
+class Here(Cluster):
+    """A cluster whose API is on this machine."""
+
+    @property
+    def vip(self) -> str:
+        return VIP
+
+
+def row(rows: Callable[[Cluster, KubernetesReader], Iterator[Row]], api: KubeApi) -> str:
+    cluster = Here("prod", PLAN, datetime.now(UTC))
+    (answer,) = Question("of the", "API", lambda: rows(cluster, api)).answer()
+    return answer.says
+
+
+READERS: dict[str, Callable[[KubeApi], object]] = {
+    "sleep": asleep,
+    "join or wake": joining,
+    "upgrade": lambda api: upgrade(api).reach(),
+    "refresh of an upgrade": lambda api: upgrade(api).running(),
+    "upgrade that is followed": lambda api: upgrade(api)._missing(),
+    "snapshot": lambda api: EtcdSnapshots(access(api), Path("snapshots"), silent, partial(datetime.now, UTC)).take(),
+    "proof before a wipe": lambda api: departure(api).prove(),
+    "member out": taken_out,
+    "back in etcd": lambda api: departure(api).missing(),
+    "fencing": lambda api: quorum(api).fences(),
+    "node that leaves": lambda api: removal(api).take_out(),
+    "drain": lambda api: drain(api).run(60),
+    "installation": lambda api: OkdInstalledEngine(api, VIP, FakeClock(), silent, silent).prove(deadline_s=60),
+    "objects of servers": objects,
+    "handoff": lambda api: Okd(api).missing(VIP),
+    "handoff of two that fence": lambda api: Okd(api).not_handed_over(VIP),
+    "status: nodes": partial(row, node_rows),
+    "status: members": partial(row, member_rows),
+    "status: health of etcd": partial(row, health_rows),
+    "status: requests": partial(row, request_rows),
+    "status: release": partial(row, release_rows),
+}
+"""What asks the API, each as its provider or command has it; a text that is returned is shown."""
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_each_reader_says_that_the_certificate_has_expired(reader: str, api: KubeApi) -> None:
+    shown: object = None
+    try:
+        shown = READERS[reader](api)
+    except OkdBaremetalError as error:
+        shown = error
+    assert str(CertificateExpiredError()) in str(shown)
