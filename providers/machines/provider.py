@@ -82,7 +82,7 @@ def _answer(change: Change, host: str) -> Answer | BmcError | BusyError:
     try:
         with _bmc(spec, host) as bmc:
             machine = _identity(bmc, spec.hosts[host].consent, spec.deadline_s)
-            is_on = bool(change.outs.former) and bmc.power() is not Power.OFF
+            is_on = bool(change.outs.former) and _power(bmc, spec.deadline_s) is not Power.OFF
             return Answer(machine, bmc.url, is_on)
     except (BmcError, BusyError) as error:
         return error
@@ -101,7 +101,7 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
     try:
         with _bmc(old, host) as bmc:
             found = _identity(bmc, usable(machine), REPLACED_S)
-            if not is_one_machine(found, machine) or bmc.power() is Power.OFF:
+            if not is_one_machine(found, machine) or _power(bmc, REPLACED_S) is Power.OFF:
                 return None
     except (BmcError, BusyError) as error:
         warn(f"{host}: {error.fault.what}. Fix: make sure that its former machine, {named(machine)}, is off")
@@ -114,6 +114,11 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
 def _identity(bmc: BmcClient, name: str, deadline_s: float) -> Identity:
     steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + deadline_s)
     return run_steps(steps.identity(name), SYSTEM_CLOCK)
+
+
+def _power(bmc: BmcClient, deadline_s: float) -> Power:
+    steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + deadline_s)
+    return run_steps(steps.value("power", bmc.power), SYSTEM_CLOCK)
 
 
 def _bmc(spec: MachinesSpec, host: str) -> AbstractContextManager[BmcClient]:

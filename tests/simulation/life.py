@@ -438,8 +438,9 @@ class Life:
     def _judge_growth(self, growth: Growth) -> bool:
         """Make servers of spares, one after another; return whether that succeeds."""
         most = self.wanted.masters + len(growth.acts)
-        for act in (*growth.acts, *GROWS):
-            self.wanted = replace(self.wanted, masters=most if growth.at_once else self.wanted.masters + 1)
+        for number, act in enumerate((*growth.acts, *GROWS)):
+            at_once = growth.at_once and number == 0
+            self.wanted = replace(self.wanted, masters=most if at_once else self.wanted.masters + 1)
             self.world.is_calm = False
             self.world.tell(f"OPERATOR: {self.wanted.masters} servers of the control plane; {act}")
             self._follow(self._run(act))

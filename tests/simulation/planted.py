@@ -26,6 +26,11 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "        self._compare_with_record(machine)\n        self.compare_with_consent(machine)\n",
         "",
     ),
+    "a BMC that fails once ends the comparison of all": (
+        "providers.machines.provider",
+        'run_steps(steps.value("power", bmc.power), SYSTEM_CLOCK)',
+        "bmc.power()",
+    ),
     "a machine is not compared before its disk is wiped": (
         ENGINE,
         "        yield from self._verify_identity(steps)\n",
@@ -118,6 +123,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
 FOUND_BY = {
     "the lock of a BMC is not taken": 0,
     "any machine is accepted": 51,
+    "a BMC that fails once ends the comparison of all": 30165,
     "a machine is not compared before its disk is wiped": 89,
     "no mark is set": 187,
     "no evidence is looked for": 9,

@@ -31,8 +31,10 @@ class System:
     """Whether a `destroy` has taken its record from the state, or has found none."""
     wiped_in: int = 0
     """Number of the run that wiped the disk for it."""
+    is_seen: bool = False
+    """Whether that run has seen its installer run. A killed run may have switched it on late, and unseen."""
     has_ended: bool = False
-    """Whether that run has seen its installation end: it has written to the BMC since."""
+    """Whether it has seen its installation end, too: it has written to the BMC since."""
     unmarked_in: int | None = None
     """Number of the run in which its mark was first removed, or after which the cache was lost."""
 
@@ -147,6 +149,12 @@ class Server(FakeBmc):
     def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
         super().set_override(target, enabled, mode or self.boot_mode, uri)
 
+    def power(self) -> Power:
+        state = super().power()
+        if state is Power.ON and self.system and self.system.wiped_in == self.run():
+            self.system.is_seen = True
+        return state
+
     def request_power(self, want: Power) -> None:
         if want is Power.OFF and self.state is Power.ON:
             self.forced_off(self)
@@ -185,7 +193,7 @@ class Server(FakeBmc):
         is_write = request in WRITES
         if is_write:
             if self.system and self.disk and self.system.wiped_in == self.run():
-                self.system.has_ended = True
+                self.system.has_ended = self.system.is_seen
             self.about_to_write(request)
         if clock.now() < self.down_until:
             raise BmcTransientError(f"cannot {request}: no connection", where=self.url, undone=True)
