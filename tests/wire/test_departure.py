@@ -10,6 +10,7 @@ from base.progress import Progress
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import EtcdQuorum
+from providers.patience import WITHIN_S
 from testing.certificates import authority
 from testing.fakes.clock import FakeClock
 from testing.fakes.etcd import EtcdApi, OperatedApi
@@ -24,6 +25,13 @@ FIRST, SECOND, DEAD = ADDRESSES
 VIP = "192.0.2.5"
 
 
+class Minutes(FakeClock):
+    """Each wait lasts a minute, since each question to a silent etcd takes seconds of the real clock."""
+
+    def sleep(self, seconds: float) -> None:
+        super().sleep(max(seconds, WITHIN_S))
+
+
 def operated(three: Members) -> OperatedApi:
     """Return the API of the cluster, whose operator asks the first member."""
     pair = authority("etcd-signer").issue_client("etcd-client", "system:etcd", "etcd-client")
@@ -36,7 +44,7 @@ def operated(three: Members) -> OperatedApi:
 
 def departure(api: OperatedApi) -> Departure:
     access = EtcdAccess(api, VIP, lambda *_: client())
-    clock = FakeClock(0)
+    clock = Minutes(0)
     quorum = EtcdQuorum(api, VIP, clock, list[Progress]().append)
     return Departure("master-2", (DEAD,), "api.okd.lab.test", api, access, quorum, clock)
 

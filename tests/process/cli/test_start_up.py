@@ -120,7 +120,11 @@ def test_others_write_no_file_of_a_command(tmp_path: Path) -> None:
     assert writable_by_others(tmp_path) == []
 
 
-PROVIDER = "from providers.rendered_asset.provider import RenderedAssetProvider as P; P().configure(None)"
+PROVIDER = """\
+from pulumi.dynamic import Config, ConfigureRequest
+from providers.rendered_asset.provider import RenderedAssetProvider
+RenderedAssetProvider().configure(ConfigureRequest(Config({}, "")))
+"""
 BEFORE_PULUMI = """\
 import runpy, sys
 sys.modules["pulumi"] = None

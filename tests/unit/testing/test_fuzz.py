@@ -24,6 +24,7 @@ NOT_FUZZED = {
     "bmc": "protocols, which redfish and ipmi implement",
     "etcd": "answers of the cluster that this program installs, as protobuf",
     "libvirt": "answers of the provisioner's own libvirt",
+    "s3": "answers of a server over TLS that a person has named, which AWS's own client reads",
 }
 """The wires that no surface has, and why."""
 
