@@ -52,7 +52,8 @@ class Members:
         pair = authority("etcd-signer").issue(["localhost"], [ip_address(address)])
         for name, text in {"crt": pair.certificate, "key": pair.key}.items():
             (self.folder / f"{address}.{name}").write_text(text)
-        (self.folder / "ca.crt").write_text(authority("etcd-signer").pem)
+        if not (ca := self.folder / "ca.crt").exists():  # a member that starts may be reading it
+            ca.write_text(authority("etcd-signer").pem)
         tls = [f"--{kind}{name}={self.folder / file}" for kind in ("", "peer-") for name, file in files(address)]
         peers, clients = f"https://{address}:2380", f"https://{address}:2379"
         command = [
