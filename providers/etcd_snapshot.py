@@ -19,6 +19,7 @@ from cluster.values.snapshots import Store, store_of
 from payload.kubeconfig import needed, read_kubeconfig
 from providers.etcd_access import EtcdAccess, IncompleteEtcdError
 from wires.api.kubernetes import KubeApi
+from wires.api.resources import unasked
 from wires.etcd.client import EtcdClient
 from wires.etcd.member import Block, EtcdMember
 from wires.etcd.stores import Put, keeper_of
@@ -88,7 +89,7 @@ class EtcdSnapshots:
         try:
             return self.access.reach()
         except OSError as error:
-            what = f"not saved: the API cannot be asked through {self.access.vip}: {type(error).__name__}: {error}"
+            what = f"not saved: {unasked(self.access.vip, error)}"
             raise SnapshotError(what, where="etcd", fix=f"have the API answer first, {BY_HAND}") from None
         except IncompleteEtcdError as error:
             raise SnapshotError(f"not saved: {error}", where="etcd", fix=OPERATOR) from None

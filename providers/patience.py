@@ -9,7 +9,7 @@ from typing import TypeVar
 
 from base.clock import Clock
 from base.progress import Progress, Report
-from wires.api.resources import ChangedError, HeldError, RefusedError
+from wires.api.resources import AnsweredError
 
 T = TypeVar("T")
 WITHIN_S, AGAIN_S = 60.0, 2.0
@@ -31,7 +31,7 @@ def patiently(ask: Callable[[], T], clock: Clock, report: Report) -> T:
     while True:
         try:
             return ask()
-        except (ChangedError, HeldError, RefusedError):
+        except AnsweredError:
             raise
         except OSError as error:
             if (left_s := deadline - clock.now()) <= 0:

@@ -88,7 +88,7 @@ class BmcHostEngine:
             BmcRefusedError: It is off or has media in its virtual CD, so it would be installed.
         """
         identity, found = self.identify(), self._as_found()
-        power = run_steps(self._steps().value("its power", self.bmc.power), self.clock)
+        power = run_steps(self._steps().current_power(), self.clock)
         if power is Power.OFF or found.media:
             shows = f"power {power.value}, virtual CD {found.media or 'empty'}"
             what = f"{shows}: it would be installed; nothing was changed"
@@ -139,7 +139,7 @@ class BmcHostEngine:
             BmcRefusedError: It is on; nothing was changed.
         """
         self.identify()
-        if run_steps(self._steps().value("its power", self.bmc.power), self.clock) is not Power.OFF:
+        if run_steps(self._steps().current_power(), self.clock) is not Power.OFF:
             what = "it is on, and was not drained by this run; nothing was changed"
             fix = "correct what the other errors say, then run `pulumi up` again; if it runs no pods, switch it off"
             raise BmcRefusedError(what, where=f"{self.host} ({self.bmc.url})", fix=fix)
@@ -187,7 +187,7 @@ class BmcHostEngine:
         while self.clock.now() - off_since < LOOK_S:
             yield LOOK_EVERY_S
             steps = self._steps()  # a cut that has begun has its own time
-            if (yield from steps.value("its power", self.bmc.power)) is Power.OFF:
+            if (yield from steps.current_power()) is Power.OFF:
                 continue
             if self.clock.now() >= until:
                 what = f"switched on again by its peer, wanted off for {LOOK_S:g} s"

@@ -19,7 +19,7 @@ from providers.consent import consent_fault
 from providers.etcd_health import member_problem
 from providers.joining.nodes import CORDONED, Joining, Nodes
 from providers.patience import patiently
-from wires.api.resources import NODE_LIST, KubernetesWriter
+from wires.api.resources import NODE_LIST, KubernetesWriter, unasked
 from wires.bmc.client import BmcClient, Identity, Power
 from wires.bmc.steps import Steps, run_steps
 
@@ -36,8 +36,6 @@ DEAD = (
     "see its console; a server that gets a new consent or a line in `reinstall` is not waited for, but installed; "
     f"{GO_ON}"
 )
-
-
 SILENT = (
     "see the consoles of the servers with a copy of etcd, unless the line says itself why the API does not answer; "
     f"{GO_ON}"
@@ -109,8 +107,8 @@ class ClusterPowerEngine:
             raise self._silent(error) from None
 
     def _silent(self, error: OSError) -> PowerError:
-        what = f"no server was switched off: the API cannot be asked through {self.spec.api_vip}"
-        return PowerError(f"{what}: {type(error).__name__}: {error}", where="power", fix=ANSWER)
+        what = f"no server was switched off: {unasked(self.spec.api_vip, error)}"
+        return PowerError(what, where="power", fix=ANSWER)
 
     # Awake.
     def wake(
@@ -171,7 +169,7 @@ class ClusterPowerEngine:
         except SegmentError as error:
             self.warn(f"who holds the VIPs was not proven: {error}")
         except OSError as error:
-            return f"the API cannot be asked through {self.spec.api_vip}: {type(error).__name__}: {error}"
+            return unasked(self.spec.api_vip, error)
         return None
 
     # What both need.
@@ -210,7 +208,7 @@ class ClusterPowerEngine:
         machine = run_steps(steps.identity(consent), self.clock)
         if fault := consent_fault(host, consent, machine):
             raise BmcIdentityError(fault.what, where=host, fix=fault.fix)
-        return machine, run_steps(steps.value("its power", bmc.power), self.clock)
+        return machine, run_steps(steps.current_power(), self.clock)
 
     def _drive(
         self, hosts: Sequence[str], step: Callable[[Steps], Any], within_s: float, what: str, fix: str

@@ -17,7 +17,7 @@ from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSp
 from providers.cluster_upgrade.obstacles import seen_of, unwell
 from providers.cluster_upgrade.release import ClusterVersion
 from providers.patience import patiently
-from wires.api.resources import OPERATORS, VERSION, ChangedError, KubernetesWriter, RefusedError
+from wires.api.resources import OPERATORS, VERSION, ChangedError, KubernetesWriter, RefusedError, unasked
 
 T = TypeVar("T")
 POLL_S = 10.0
@@ -149,7 +149,7 @@ class ClusterUpgradeEngine:
             self._refuse_stuck(found.stuck)
             return f"{found.progress}; {self._counted()}"
         except OSError as error:
-            return f"OKD cannot be asked through {self.spec.api_vip}: {type(error).__name__}: {error}"
+            return unasked(self.spec.api_vip, error, who="OKD")
 
     def _unwell(self) -> str | None:
         bad = [str(each) for each in unwell(self.api, self.spec.api_vip) if not each.is_good]
@@ -187,5 +187,5 @@ class ClusterUpgradeEngine:
             raise self._unasked(error) from None
 
     def _unasked(self, error: OSError) -> UpgradeError:
-        what = f"OKD cannot be asked through {self.spec.api_vip}: {type(error).__name__}: {error}"
+        what = unasked(self.spec.api_vip, error, who="OKD")
         return UpgradeError(what, where="OKD", fix=f"have the API answer first, {AGAIN}")

@@ -24,6 +24,7 @@ from wires.api.resources import (
     KubernetesDrainer,
     Metadata,
     RefusedError,
+    unasked,
 )
 
 DRAINING = "draining"
@@ -127,7 +128,7 @@ class Drain:
                     return f"node {self.name} {node.problem}" if self.clock.now() - lost_since < LOST_S else None
                 return self._left() if node else None
             except OSError as error:
-                return f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+                return unasked(self.vip, error)
 
         return Wait(self.clock, deadline_s, poll_s=POLL_S).until(left, with_time_left(self.report, DRAINING))
 

@@ -14,7 +14,16 @@ from base.progress import Report
 from base.spec import Model
 from providers.etcd_health import member_problem
 from providers.patience import patiently
-from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader, Metadata, Reporting
+from wires.api.resources import (
+    ETCD,
+    ETCD_MEMBERS,
+    NODE_LIST,
+    ConfigMap,
+    KubernetesReader,
+    Metadata,
+    Reporting,
+    unasked,
+)
 
 RUNNING = "EtcdRunningInCluster"
 """The operator's condition that etcd runs on the nodes. Its jobs then have two nodes fence each other.
@@ -88,7 +97,7 @@ class EtcdQuorum:
         except SilentEtcdError as error:
             problem = error.problem
         except OSError as error:
-            what = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+            what = unasked(self.vip, error)
             problem = what, self._answer
         if problem:
             what, fix = problem

@@ -24,7 +24,7 @@ from base.progress import Progress, Report, Say, with_time_left
 from providers.host_provisioning.drain import Drain
 from providers.joining.nodes import Node
 from providers.patience import patiently
-from wires.api.resources import NODE_LIST
+from wires.api.resources import NODE_LIST, unasked
 from wires.bmc.client import BmcClient, Power
 from wires.bmc.identity import named
 from wires.bmc.steps import STEP_S, Steps, run_steps
@@ -102,7 +102,7 @@ class Removal:
         try:
             return patiently(self.drain.node, self.clock, self.report)
         except OSError as error:
-            what = f"not drained: the API cannot be asked through {self.drain.vip}: {type(error).__name__}: {error}"
+            what = f"not drained: {unasked(self.drain.vip, error)}"
             raise ProvisioningError(what, where=self.host, fix=ANSWER) from None
 
     def _refuse_running_node(self) -> None:
@@ -112,7 +112,7 @@ class Removal:
             try:
                 node = self.drain.node()
             except OSError as error:
-                return f"the API cannot be asked through {self.drain.vip}: {type(error).__name__}: {error}"
+                return unasked(self.drain.vip, error)
             return f"node {self.host} is ready" if node and not node.problem else None
 
         wait = Wait(self.clock, LATE_S, poll_s=POLL_S)
@@ -143,7 +143,7 @@ class Removal:
 
     def _power(self) -> Power:
         with self._steps(ASK_S) as steps:
-            return run_steps(steps.value("its power", steps.bmc.power), self.clock)
+            return run_steps(steps.current_power(), self.clock)
 
     def _switch_off(self) -> None:
         with self._steps(STEP_S) as steps:

@@ -31,7 +31,7 @@ from providers.joining.certificates import (
     content_of,
     refusal,
 )
-from wires.api.resources import NODE_LIST, ChangedError, KubernetesWriter, Metadata, Status
+from wires.api.resources import NODE_LIST, ChangedError, KubernetesWriter, Metadata, Status, unasked
 from wires.bmc.client import Identity
 from wires.bmc.identity import is_shared
 
@@ -199,7 +199,7 @@ class Joining:
             nodes = self.api.get(self.vip, NODE_LIST, Nodes) or Nodes()
             leases = (self.api.get(self.vip, LEASES, _Leases) if self.woken else None) or _Leases()
         except OSError as error:
-            self._unreachable = f"the API cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+            self._unreachable = unasked(self.vip, error)
             return
         self._unreachable = None
         self._nodes = {node.metadata.name: node for node in nodes.items}

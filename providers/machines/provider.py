@@ -118,7 +118,7 @@ def _identity(bmc: BmcClient, name: str, deadline_s: float) -> Identity:
 
 def _power(bmc: BmcClient, deadline_s: float) -> Power:
     steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + deadline_s)
-    return run_steps(steps.value("power", bmc.power), SYSTEM_CLOCK)
+    return run_steps(steps.current_power(), SYSTEM_CLOCK)
 
 
 def _bmc(spec: MachinesSpec, host: str) -> AbstractContextManager[BmcClient]:

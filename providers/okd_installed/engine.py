@@ -12,7 +12,7 @@ from base.errors import IncompleteError, one_line
 from base.progress import Report, Say, with_time_left
 from base.spec import Model
 from providers.okd_installed.model import OkdInstalledOuts
-from wires.api.resources import OPERATORS, VERSION, ConfigMap, KubernetesReader, Metadata, Status
+from wires.api.resources import OPERATORS, VERSION, ConfigMap, KubernetesReader, Metadata, Status, unasked
 
 POLL_S = 5.0
 ROUTER_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
@@ -109,7 +109,7 @@ class OkdInstalledEngine:
             version = self.api.get(self.vip, VERSION, _Version)
             operators = self.api.get(self.vip, OPERATORS, _Operators)
         except OSError as error:
-            return f"OKD cannot be asked through {self.vip}: {type(error).__name__}: {error}"
+            return unasked(self.vip, error, who="OKD")
         if version is None or operators is None:
             return "OKD has no version yet"
         self._release = version.status.desired.version

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from wires.api.resources import ETCD, ConfigMap, KubernetesReader, Reporting
+from wires.api.resources import ETCD, ConfigMap, KubernetesReader, Reporting, unasked
 
 CONFIG_MAP = "/api/v1/namespaces/kube-system/configmaps/bootstrap"
 REMOVED = "EtcdBootstrapMemberRemoved"
@@ -46,4 +46,4 @@ def _asked(address: str, ask: Callable[[], str | None]) -> str | None:
     try:
         return ask()
     except OSError as error:
-        return f"OKD cannot be asked through {address}: {type(error).__name__}: {error}"
+        return unasked(address, error, who="OKD")

@@ -28,7 +28,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "a BMC that fails once ends the comparison of all": (
         "providers.machines.provider",
-        'run_steps(steps.value("power", bmc.power), SYSTEM_CLOCK)',
+        "run_steps(steps.current_power(), SYSTEM_CLOCK)",
         "bmc.power()",
     ),
     "a machine is not compared before its disk is wiped": (

@@ -96,11 +96,20 @@ class KubernetesReader(Protocol):
         ...
 
 
-class ChangedError(ConnectionError):
+def unasked(address: str, error: OSError, *, who: str = "the API") -> str:
+    """Return the words for an API, or one behind it, that does not answer through an address."""
+    return f"{who} cannot be asked through {address}: {type(error).__name__}: {error}"
+
+
+class AnsweredError(ConnectionError):
+    """The API has answered, and not done it."""
+
+
+class ChangedError(AnsweredError):
     """The resource has changed since it was read, so the API did not change it: read it again."""
 
 
-class RefusedError(ConnectionError):
+class RefusedError(AnsweredError):
     """The API refuses the change for good: a rule or a web hook of the cluster forbids it."""
 
 
@@ -140,7 +149,7 @@ class KubernetesKeeper(KubernetesWriter, Protocol):
         ...
 
 
-class HeldError(ConnectionError):
+class HeldError(AnsweredError):
     """The pod stays for now; ask again later.
 
     A PodDisruptionBudget needs it, the API has too many requests, or a web hook that is asked does not answer.

@@ -88,6 +88,10 @@ class Steps:
         yield from self.wait_until(what, has_read, within_s=within_s)
         return answers[0]
 
+    def current_power(self) -> Generator[float, None, Power]:
+        """Read whether the server is on."""
+        return self.value("its power", self.bmc.power)
+
     def identity(self, name: str) -> Generator[float, None, Identity]:
         """Read the identity. A BMC that starts up may lack a part of it: wait for what may be the machine's name.
 
