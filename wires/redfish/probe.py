@@ -43,12 +43,12 @@ class BmcProbe(SushyBmc):
 
     def path(self) -> str:
         """Return the path of the system, which the address may leave out."""
-        return str(self._known().path)
+        return str(self._read.known.path)
 
     def kind(self) -> str:
         """Return the row of the quirks' table that applies."""
         with self._converted_errors("read the BMC's version"):
-            return self._boot_quirks.vendor
+            return self._read.boot_quirks.vendor
 
     def virtual_cd(self) -> str:
         """Return the path of the first drive that takes a boot ISO. Empty if the host boots from the network."""
@@ -56,7 +56,7 @@ class BmcProbe(SushyBmc):
             return ""
         # Drives of the System and of the Manager are often the same, so those of the Manager may not be needed.
         with suppress(BmcRefusedError), self._converted_errors("read the virtual CD"):
-            if usable := DiscDrives.read(self.url, self._known(), (), self._quirks).usable:
+            if usable := DiscDrives.read(self.url, self._read.known, (), self._read.quirks).usable:
                 return str(usable[0].path)
         usable = self._known_discs().usable
         return str(usable[0].path) if usable else TO_ENABLE
@@ -64,25 +64,25 @@ class BmcProbe(SushyBmc):
     def boot_targets(self) -> str:
         """Return the targets of a boot override that the BMC allows."""
         with self._converted_errors("read the boot targets"):
-            offered = self._known().get_allowed_system_boot_source_values()
+            offered = self._read.known.get_allowed_system_boot_source_values()
             return ", ".join(sorted(target.value for target in offered))
 
     def override_mode(self) -> str:
         """Return the mode of the boot override, as last read. Empty if unreported."""
-        boot = self._known().boot
+        boot = self._read.known.boot
         return str(boot.mode.value) if boot and boot.mode else ""
 
     def health(self) -> str:
         """Return the health of the System with all its parts, as last read; else its own. Empty if unreported."""
         with self._converted_errors("read the health"):
-            status = self._known().json.get("Status")
+            status = self._read.known.json.get("Status")
             told = status if isinstance(status, dict) else {}
             return text(told.get("HealthRollup")) or text(told.get("Health"))
 
     def licence(self) -> str:
         """Return the licence that the BMC's Manager names, as iLO does. Empty if none is readable."""
         with self._converted_errors("read the licence"):
-            names = [_licence_in(manager.json.get("Oem")) for manager in self._managers]
+            names = [_licence_in(manager.json.get("Oem")) for manager in self._read.managers]
             return next(filter(None, names), "")
 
     def warnings(self) -> list[str]:

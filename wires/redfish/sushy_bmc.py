@@ -7,8 +7,6 @@ from typing import Any
 
 import sushy
 from pydantic import SecretStr
-from sushy.resources.manager.manager import ManagerCollection
-from sushy.resources.system.system import System, SystemCollection
 
 from base.errors import BmcRefusedError, BmcTransientError
 from cluster.values.boot_method import BootMethod
@@ -27,19 +25,16 @@ from wires.bmc.client import (
     SecureBoot,
     mode_of,
 )
-from wires.bmc.identity import is_shared
 from wires.redfish.boot.idrac import NOTHING, VIRTUAL_CD_ONCE, BootAttributes
 from wires.redfish.boot.network import ALLOWED, HTTP_BOOT_URI, network_types, or_by
-from wires.redfish.client.connector import ROOT, BmcConnector
-from wires.redfish.client.quirks import Quirks, quirks_of
+from wires.redfish.client.connector import BmcConnector
 from wires.redfish.client.reasons import REFUSED_LOGIN, REFUSED_STATE_LOGIN
 from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE, Refusals
+from wires.redfish.client.resources import SYSTEMS, Resources
 from wires.redfish.client.shapes import text, texts
 from wires.redfish.client.tasks import TaskResult
-from wires.redfish.drives.discs import DiscDrives, reread
+from wires.redfish.drives.discs import DiscDrives
 
-SYSTEMS = "/redfish/v1/Systems"
-MANAGERS = "/redfish/v1/Managers"
 POWER = {power.value: power for power in (Power.ON, Power.OFF)}
 RESET = {
     Power.ON: (sushy.ResetType.ON, sushy.ResetType.FORCE_ON),
@@ -64,20 +59,14 @@ class SushyBmc:
         self, access: BmcAccess, password: SecretStr, limits: Limits = LIMITS, *, from_state: bool = False
     ) -> None:
         url = access.url
-        self._address, self._path, self.wanted_mode = access.address, url.system_id, access.boot_mode
+        self._address, self.wanted_mode = access.address, access.boot_mode
         self._boot_method, self._instead = access.boot_method, url.instead
         self._http = BmcConnector(url, access, password, limits)
         self._limits = limits
         self.url = f"{url.base}{url.system_id or SYSTEMS}"
         refused_login = REFUSED_STATE_LOGIN if from_state else REFUSED_LOGIN
         self._refusals = Refusals(self.url, limits, self._http.adapter, refused_login, access.login)
-        self._seen: Any = None
-        self._managers_seen: list[Any] = []
-        self._quirks_seen: Quirks | None = None
-        self._manufacturer_seen = ""
-        self._by_service = False
-        self._service_seen: str | None = None
-        self._was_read = False
+        self._read = Resources(self._http, self.url, url.system_id, self._converted_errors)
         self._discs: DiscDrives | None = None
 
     @property
@@ -89,38 +78,42 @@ class SushyBmc:
     def settle_s(self) -> float:
         """Seconds from an insert until the host sees the drive."""
         with self._converted_errors("read the system"):
-            return self._boot_quirks.settle_s
+            return self._read.boot_quirks.settle_s
 
     @property
     def boot_mode(self) -> str:
         """The boot mode that each boot override is sent with. Empty: it is sent without."""
         # OpenBMC has no such property, and refuses a change of it, also in a server of Supermicro's.
         with self._converted_errors("read the boot mode"):
-            is_there = MODE in (self._known().json.get("Boot") or {})
-            return mode_of(self.wanted_mode) if is_there and self._boot_quirks.sends_mode else ""
+            is_there = MODE in (self._read.known.json.get("Boot") or {})
+            return mode_of(self.wanted_mode) if is_there and self._read.boot_quirks.sends_mode else ""
 
     def identity(self) -> Identity:
         """Read the identity of the machine."""
         with self._converted_errors("read the system"):
-            system = self._system()
+            system = self._read.system()
             return Identity(
                 uuid=text(system.uuid).lower(),
                 serial=text(system.serial_number),
                 model=text(system.model),
                 manufacturer=text(system.manufacturer),
                 bios_version=text(system.bios_version),
-                tag=text(system.sku) if self._quirks.sku_is_tag else "",
+                tag=text(system.sku) if self._read.quirks.sku_is_tag else "",
             )
 
     def bmc_version(self) -> str:
         """Read the firmware version of the BMC itself. Empty if unreported."""
         with self._converted_errors("read the BMC's version"):
-            return next((text(manager.firmware_version) for manager in self._managers), "")
+            return next((text(manager.firmware_version) for manager in self._read.managers), "")
 
     def power(self) -> Power:
         """Read the power state. Skips the rest of the System, because this is the most frequent read."""
         with self._converted_errors("read the power"):
-            system = self._http.get(self._seen.path).json() if self._seen is not None else self._system().json
+            system = (
+                self._http.get(self._read.seen.path).json()
+                if self._read.seen is not None
+                else self._read.system().json
+            )
             if not system["PowerState"]:
                 raise BmcTransientError("cannot read the power: PowerState reads null", where=self.url, undone=True)
             return POWER.get(system["PowerState"], Power.CHANGING)
@@ -128,11 +121,11 @@ class SushyBmc:
     def boot_override(self) -> BootOverride:
         """Read the boot override."""
         with self._converted_errors("read the boot override"):
-            boot = self._system().boot
+            boot = self._read.system().boot
             words = (boot.target, boot.enabled, boot.mode) if boot else ()
             override = BootOverride(*(word.value if word else "" for word in words))
         with self._converted_errors("read the boot attributes"):
-            if self._quirks.boots_by_attributes and self._boot_attributes().choose_virtual_cd:
+            if self._read.quirks.boots_by_attributes and self._boot_attributes().choose_virtual_cd:
                 return BootOverride(CD, ONCE, override.mode)
         return override
 
@@ -153,11 +146,11 @@ class SushyBmc:
     def expect_boot_method(self) -> None:
         """See `BmcClient`. Attributes choose an iDRAC's virtual CD. Not every BMC with UefiHttp takes a URI."""
         with self._converted_errors("read the boot targets"):
-            if self._boot_method is BootMethod.VIRTUAL_CD and self._quirks.boots_by_attributes:
+            if self._boot_method is BootMethod.VIRTUAL_CD and self._read.quirks.boots_by_attributes:
                 return
             wanted = tuple(map(sushy.BootSource, TARGETS[self._boot_method]))
             try:
-                self._first(wanted, self._known().get_allowed_system_boot_source_values(), "boot override")
+                self._first(wanted, self._read.known.get_allowed_system_boot_source_values(), "boot override")
             except BmcRefusedError as error:
                 raise self._unbootable(error.fault.what) from None
             if self._boot_method is BootMethod.UEFI_HTTP and HTTP_BOOT_URI not in self._boot():
@@ -173,7 +166,7 @@ class SushyBmc:
     def secure_boot(self) -> SecureBoot | None:
         """Read Secure Boot. None: the BMC has no such resource."""
         with self._converted_errors("read Secure Boot"):
-            path = (self._known().json.get("SecureBoot") or {}).get("@odata.id")
+            path = (self._read.known.json.get("SecureBoot") or {}).get("@odata.id")
             if not path:
                 return None
             answer = self._http.get(path).json()
@@ -222,7 +215,7 @@ class SushyBmc:
     def offers(self, target: str) -> bool:
         """Return whether the BMC offers a boot override to `target`."""
         with self._converted_errors("read the boot targets"):
-            return sushy.BootSource(target) in self._known().get_allowed_system_boot_source_values()
+            return sushy.BootSource(target) in self._read.known.get_allowed_system_boot_source_values()
 
     def set_override(self, target: str, enabled: str, mode: str = "", uri: str = "") -> None:
         """Set the boot override, with a boot mode only where it must be: on iDRAC, it would be a BIOS job.
@@ -230,8 +223,8 @@ class SushyBmc:
         sushy clears the URI of an earlier override if this one has none.
         """
         with self._converted_errors(f"set the boot override to {target}"):
-            system, action = self._known(), writes.override(target, enabled)
-            if self._quirks.boots_by_attributes:
+            system, action = self._read.known, writes.override(target, enabled)
+            if self._read.quirks.boots_by_attributes:
                 attributes = self._boot_attributes()
                 if target == CD:
                     with self._writing(action):
@@ -241,7 +234,7 @@ class SushyBmc:
                     with self._writing(writes.NO_OVERRIDE):
                         attributes.write(self._http, NOTHING)
             spellings = SPELLINGS.get(target, (target,)) if target else ()
-            wanted = tuple(map(sushy.BootSource, spellings[::-1] if self._quirks.usb_cd_first else spellings))
+            wanted = tuple(map(sushy.BootSource, spellings[::-1] if self._read.quirks.usb_cd_first else spellings))
             offered, sent = system.get_allowed_system_boot_source_values(), mode or self.boot_mode
             with self._writing(action, *([writes.boot_mode(sent)] if sent else [])):
                 self._set_boot(
@@ -260,24 +253,24 @@ class SushyBmc:
         """Request that Secure Boot be on or off from the next boot."""
         action = writes.secure_boot(enabled=enabled)
         with self._converted_errors(f"switch {action}"), self._writing(action):
-            self._known().secure_boot.set_enabled(enabled)
+            self._read.known.secure_boot.set_enabled(enabled)
 
     def request_power(self, want: Power) -> None:
         """Request On, or Off without a shutdown of the operating system."""
         action = writes.power(want)
         with self._converted_errors(f"switch {action}"), self._writing(action):
-            system = self._known()
+            system = self._read.known
             system.reset_system(self._first(RESET[want], system.get_allowed_reset_system_values(), "reset"))
 
     def request_shutdown(self) -> None:
         """Request that the operating system shut down. A button is pressed only on what is on: it starts the rest."""
         with self._converted_errors(writes.SHUT_DOWN):
-            how = self._first(SHUTDOWN, self._known().get_allowed_reset_system_values(), "reset")
+            how = self._first(SHUTDOWN, self._read.known.get_allowed_reset_system_values(), "reset")
             if how is sushy.ResetType.PUSH_POWER_BUTTON and (seen := self.power()) is not Power.ON:
                 what = f"its power button was not pressed, since its power reads {seen.value}"
                 raise BmcTransientError(what, where=self.url, undone=True)
         with self._converted_errors(writes.SHUT_DOWN), self._writing(writes.SHUT_DOWN):
-            self._known().reset_system(how)
+            self._read.known.reset_system(how)
 
     def check_task(self) -> str:
         """See `BmcClient`. Sends nothing if the last write has started no task."""
@@ -299,18 +292,6 @@ class SushyBmc:
         """End the session, if any, and close the connection."""
         self._http.close()
 
-    def _system(self) -> Any:
-        """Read the system, with one request."""
-        with self._converted_errors("read the system"):
-            if self._seen is None:
-                self._seen = System(self._http, self._path or self._only_system())
-                self._was_read = True
-            else:
-                reread(self._seen)
-            if self._quirks.unsupported:
-                raise BmcRefusedError(self._quirks.unsupported, where=self.url)
-            return self._seen
-
     def _writing(self, *actions: str) -> AbstractContextManager[None]:
         """Name what the requests of the block write to the system."""
         return self._http.adapter.writing(*(writes.to_bmc(self._address, action) for action in actions))
@@ -323,15 +304,11 @@ class SushyBmc:
 
     def _find_discs(self) -> DiscDrives:
         with self._converted_errors("read the virtual CD"):
-            return DiscDrives.read(self.url, self._known(), self._managers, self._quirks)
-
-    def _known(self) -> Any:
-        """Return the system as last read."""
-        return self._seen if self._seen is not None else self._system()
+            return DiscDrives.read(self.url, self._read.known, self._read.managers, self._read.quirks)
 
     def _set_boot(self, **changes: Any) -> None:
         """Change a part of Boot; if the BMC refuses a part, as AMI's do, also what is not to change."""
-        system = self._known()
+        system = self._read.known
         try:
             system.set_system_boot_options(**changes)
         except sushy.exceptions.BadRequestError as error:
@@ -346,7 +323,7 @@ class SushyBmc:
 
     def _boot_as_read(self) -> dict[str, Any]:
         """Return Boot of the system for `_set_boot`, with the host's mode where the BMC has none."""
-        boot, has_mode = self._known().boot, MODE in (self._known().json.get("Boot") or {})
+        boot, has_mode = self._read.known.boot, MODE in (self._read.known.json.get("Boot") or {})
         read = {"target": boot.target, "enabled": boot.enabled}
         if has_mode:
             read["mode"] = boot.mode or sushy.BootSourceOverrideMode(mode_of(self.wanted_mode))
@@ -354,83 +331,16 @@ class SushyBmc:
 
     def _boot(self) -> dict[str, Any]:
         """Read Boot of the system, with what only its @Redfish.Settings have."""
-        return self._pending_boot() | (self._known().json.get("Boot") or {})
+        return self._pending_boot() | (self._read.known.json.get("Boot") or {})
 
     def _pending_boot(self) -> dict[str, Any]:
         """Read Boot in @Redfish.Settings. Empty if there is none."""
-        settings = self._known().json.get("@Redfish.Settings") or {}
+        settings = self._read.known.json.get("@Redfish.Settings") or {}
         path = settings.get("SettingsObject", {}).get("@odata.id")
         return (self._http.get(path).json().get("Boot") or {}) if path else {}
 
-    def _only_system(self) -> str:
-        """Return the path of the BMC's only system, for an address that names none."""
-        paths = SystemCollection(self._http, SYSTEMS).members_identities
-        if len(paths) != 1:
-            fix = f"end bmc.address with the one that is meant: {', '.join(paths)}" if paths else ""
-            raise BmcRefusedError(f"it has {len(paths)} systems, and the address names none", where=self.url, fix=fix)
-        return str(paths[0])
-
-    # Not a cached_property: before Python 3.12 it has one lock, at which all hosts would wait for each other.
-    @property
-    def _managers(self) -> list[Any]:
-        if not self._managers_seen:
-            try:
-                self._managers_seen = list(self._known().managers)
-            except sushy.exceptions.MissingAttributeError:
-                # Huawei's 1288H links no Manager, nor does badfish's emulator of an iDRAC.
-                self._managers_seen = list(ManagerCollection(self._http, MANAGERS).get_members())
-        return self._managers_seen
-
-    @property
-    def _quirks(self) -> Quirks:
-        """The row that applies, by what was read so far. A BMC that starts up may name its maker only later."""
-        manufacturer = self._manufacturer
-        if self._quirks_seen is None or manufacturer != self._manufacturer_seen:
-            self._quirks_seen = self._find_quirks(manufacturer, by_service=self._by_service)
-            self._manufacturer_seen = manufacturer
-        return self._quirks_seen
-
-    @property
-    def _boot_quirks(self) -> Quirks:
-        """The row by the service root, too: from now on for all. That costs a request, so only a boot asks for it."""
-        if not self._by_service:
-            with self._converted_errors("read the service root"):
-                self._quirks_seen = self._find_quirks(self._manufacturer, by_service=True)
-                self._by_service = True
-        return self._quirks
-
-    @property
-    def _manufacturer(self) -> str:
-        """What the System names as its maker; empty if it has a placeholder there."""
-        word = (self._known().manufacturer or "").strip()
-        return "" if is_shared(word) else word
-
-    def _find_quirks(self, manufacturer: str, *, by_service: bool) -> Quirks:
-        maker = manufacturer or f"{self._service_kind()} {self._managers_maker()}"
-        found = quirks_of(maker, self._bmc_kind, self._service_kind if by_service or not manufacturer else None)
-        if not found.keep_alive:
-            self._http.close_each()
-        return found
-
-    def _bmc_kind(self) -> str:
-        return next((f"{manager.model or '?'} {manager.firmware_version or ''}" for manager in self._managers), "")
-
-    def _managers_maker(self) -> str:
-        """Return what the Managers have in place of the Manufacturer of the System."""
-        documents = [manager.json for manager in self._managers]
-        return " ".join(word for it in documents for word in (it.get("Manufacturer") or "", *(it.get("Oem") or {})))
-
-    def _service_kind(self) -> str:
-        """Return what names the service, and thereby its maker."""
-        if self._service_seen is None:
-            root = self._http.get(ROOT).json()
-            self._service_seen = " ".join(
-                (root.get("Vendor") or "", root.get("Product") or "", *(root.get("Oem") or {}))
-            )
-        return self._service_seen
-
     def _boot_attributes(self) -> BootAttributes:
-        return BootAttributes.read(self._http, self._managers[0])
+        return BootAttributes.read(self._http, self._read.managers[0])
 
     def _first(self, wanted: tuple[Any, ...], offered: set[Any], what: str) -> Any:
         """Return the first of the wanted values that the BMC offers."""
@@ -442,8 +352,8 @@ class SushyBmc:
 
     def _forget_paths(self) -> None:
         """Forget the paths of System, Managers and drives, which may change when the BMC restarts."""
-        self._seen, self._discs = None, None
-        self._managers_seen = []
+        self._discs = None
+        self._read.forget_paths()
 
     @contextmanager
     def _converted_errors(self, attempt: str) -> Iterator[None]:
@@ -451,7 +361,7 @@ class SushyBmc:
         try:
             yield
         except UNUSABLE as error:
-            converted = self._refusals.of(error, attempt, known=self._was_read)
+            converted = self._refusals.of(error, attempt, known=self._read.was_read)
             if getattr(error, "status_code", 0) == HTTPStatus.NOT_FOUND:
                 self._forget_paths()
                 if isinstance(converted, BmcTransientError):

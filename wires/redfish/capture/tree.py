@@ -16,7 +16,8 @@ from wires.redfish.boot.idrac import older_path
 from wires.redfish.capture.filter import Rule, filter_document
 from wires.redfish.capture.pseudonyms import Pseudonyms
 from wires.redfish.client.connector import ROOT
-from wires.redfish.sushy_bmc import MANAGERS, SYSTEMS, SushyBmc
+from wires.redfish.client.resources import MANAGERS, SYSTEMS
+from wires.redfish.sushy_bmc import SushyBmc
 
 METHOD = re.compile("[A-Z]+")
 
@@ -67,15 +68,15 @@ class BmcCapture(SushyBmc):
     def _first_paths(self) -> list[str]:
         """Return the paths of the system, of its managers, and of what nothing links."""
         try:
-            self._system()
+            self._read.system()
         except BmcError:
-            if self._seen is None:  # else it was read: a BMC that this program cannot use, or without a Manager
+            if self._read.seen is None:  # else it was read: a BMC that this program cannot use, or without a Manager
                 raise
-        paths = [self._seen.path]
+        paths = [self._read.seen.path]
         with suppress(BmcError), self._converted_errors("read the managers"):
-            paths += [manager.path for manager in self._managers]
-            if self._quirks.boots_by_attributes:
-                paths.append(older_path(self._managers[0]))
+            paths += [manager.path for manager in self._read.managers]
+            if self._read.quirks.boots_by_attributes:
+                paths.append(older_path(self._read.managers[0]))
         return [path.rstrip("/") for path in (*paths, ROOT, SYSTEMS, MANAGERS)]
 
     def _answer(self, path: str) -> _Answer:

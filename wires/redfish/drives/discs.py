@@ -11,6 +11,7 @@ from sushy.resources.manager.constants import ConnectedVia, VirtualMediaType
 
 from wires.redfish.client.quirks import Quirks
 from wires.redfish.client.refusals import NOT_NOW_WORDS, UNUSABLE
+from wires.redfish.client.resources import reread
 from wires.redfish.client.shapes import text
 from wires.redfish.drives.trust import MediaTrust
 from wires.redfish.drives.unusable import explained, refuse_dpu, taking_none
@@ -122,12 +123,6 @@ def image_in(drive: Any) -> str | None:
     if drive.inserted is False or drive.connected_via is ConnectedVia.NOT_CONNECTED:
         return None
     return text(drive.image) or text(drive.image_name) or ("an unnamed image" if drive.inserted else None)
-
-
-def reread(resource: Any) -> None:
-    """Read a resource with one GET. sushy's plain `refresh()` also reads each sub-resource that was read before."""
-    resource.invalidate()
-    resource.refresh(force=False)
 
 
 def _insert(drive: Any, url: str) -> None:

@@ -15,11 +15,12 @@ from cluster.inventory.model import Card, Cpu, DiscoveredServer, Disk, Gap
 from wires.bmc.access import BmcAccess, Limits
 from wires.redfish.boot.network import network_types
 from wires.redfish.client.connector import ROOT
+from wires.redfish.client.resources import SYSTEMS
 from wires.redfish.inventory import cabling, parts
 from wires.redfish.inventory.gaps import gaps_of, joined
 from wires.redfish.inventory.parts import Document
 from wires.redfish.probe import BmcProbe
-from wires.redfish.sushy_bmc import MODE, SYSTEMS
+from wires.redfish.sushy_bmc import MODE
 
 MOST_READS = 38
 DISCOVERY_LIMITS = Limits(whole_s=120, reads=MOST_READS)
@@ -125,12 +126,12 @@ class BmcDiscovery(BmcProbe):
     def _system_document(self) -> Document:
         """Read the System, also of a BMC that this program cannot use."""
         try:
-            self._system()
+            self._read.system()
         except BmcRefusedError as error:
-            if self._seen is None:
+            if self._read.seen is None:
                 raise
             self._gap("boot methods", error)
-        self._document_read = self._seen.json
+        self._document_read = self._read.seen.json
         return self._document_read
 
     def _ways(self, system: Document) -> list[str]:
@@ -148,7 +149,7 @@ class BmcDiscovery(BmcProbe):
         self.expect_boot_method()
         self.virtual_cd()
         with self._converted_errors("read the BMC's version"):
-            maker, generation = self._quirks.vendor, self._bmc_kind()
+            maker, generation = self._read.quirks.vendor, self._read.bmc_kind()
         if maker.startswith("Dell"):
             return "idrac-virtualmedia"
         return "ilo5-virtualmedia" if maker == "HPE iLO" and "iLO 4" not in generation else "redfish-virtualmedia"
@@ -159,7 +160,7 @@ class BmcDiscovery(BmcProbe):
 
     def _has_tag(self) -> bool:
         with self._converted_errors("read the service tag"):
-            return self._quirks.sku_is_tag
+            return self._read.quirks.sku_is_tag
 
     def _secure_boot(self) -> str:
         secure_boot = self.secure_boot()
@@ -167,7 +168,7 @@ class BmcDiscovery(BmcProbe):
 
     def _clock_ahead_s(self) -> int | None:
         with self._converted_errors("read the clock"):
-            told = (parts.words(manager.json, "DateTime") for manager in self._managers)
+            told = (parts.words(manager.json, "DateTime") for manager in self._read.managers)
             return next((_ahead_s(time) for time in told if time), None)
 
     def _cpu(self, system: Document) -> Cpu:
@@ -225,7 +226,7 @@ class BmcDiscovery(BmcProbe):
     def _dell_lists(self) -> Document:
         """Return the links of an iDRAC to its list of neighbours; empty if it has none."""
         with self._converted_errors("read the managers"):
-            lists = [parts.part(it.json, "Links", "Oem", "Dell") for it in self._managers]
+            lists = [parts.part(it.json, "Links", "Oem", "Dell") for it in self._read.managers]
         return next((it for it in lists if parts.link_of(it, CONNECTIONS)), NOTHING)
 
     def _ports(self, system: Document) -> Iterator[Document]:
