@@ -9,7 +9,8 @@ from typing import TypeVar
 
 from base.clock import Clock
 from base.progress import Progress, Report
-from wires.api.resources import AnsweredError
+from base.shown import short
+from wires.api.resources import AnsweredError, HeldError
 
 T = TypeVar("T")
 WITHIN_S, AGAIN_S = 60.0, 2.0
@@ -25,16 +26,17 @@ def patiently(ask: Callable[[], T], clock: Clock, report: Report) -> T:
         report: Shows that no answer has come yet.
 
     Raises:
-        OSError: It has not said anything for `WITHIN_S` seconds, or says no.
+        OSError: It has not said anything for `WITHIN_S` seconds, or only that it is to be asked later; or it says no.
     """
     deadline = clock.now() + WITHIN_S
     while True:
         try:
             return ask()
-        except AnsweredError:
-            raise
         except OSError as error:
+            if isinstance(error, AnsweredError) and not isinstance(error, HeldError):
+                raise
             if (left_s := deadline - clock.now()) <= 0:
                 raise
-            report(Progress(ASKING, f"no answer yet ({type(error).__name__}); at most {left_s:.0f} s left"))
+            said = short(f"{type(error).__name__}: {error}")
+            report(Progress(ASKING, f"not done yet ({said}); at most {left_s:.0f} s left"))
         clock.sleep(AGAIN_S)

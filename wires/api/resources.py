@@ -113,6 +113,14 @@ class RefusedError(AnsweredError):
     """The API refuses the change for good: a rule or a web hook of the cluster forbids it."""
 
 
+class HeldError(AnsweredError):
+    """Nothing was changed for now; ask again later.
+
+    The API has too many requests; or a pod stays, since a PodDisruptionBudget needs it, or a web hook that is asked
+    does not answer.
+    """
+
+
 class KubernetesWriter(KubernetesReader, Protocol):
     """Changes them too."""
 
@@ -121,6 +129,7 @@ class KubernetesWriter(KubernetesReader, Protocol):
 
         Raises:
             ChangedError: It has changed since it was read.
+            HeldError: See there.
             OSError: The API is unreachable, or refuses: the resource is gone, or is another one of that name.
         """
         ...
@@ -134,6 +143,7 @@ class KubernetesKeeper(KubernetesWriter, Protocol):
 
         Raises:
             ChangedError: There is one of that name.
+            HeldError: See there.
             RefusedError: See there.
             OSError: The API is unreachable.
         """
@@ -143,17 +153,11 @@ class KubernetesKeeper(KubernetesWriter, Protocol):
         """Have one resource deleted; one that is missing is a success. It may be there until others let it go.
 
         Raises:
+            HeldError: See there.
             RefusedError: See there.
             OSError: The API is unreachable.
         """
         ...
-
-
-class HeldError(AnsweredError):
-    """The pod stays for now; ask again later.
-
-    A PodDisruptionBudget needs it, the API has too many requests, or a web hook that is asked does not answer.
-    """
 
 
 class KubernetesDrainer(KubernetesKeeper, Protocol):

@@ -13,7 +13,7 @@ from providers.patience import WITHIN_S
 from testing.fakes.clock import FakeClock
 from testing.fakes.okd_release import API_NAME, LOAD_S, PART_S, PARTS, WORKERS_S, FakeOkd, image_of
 from testing.progress import into
-from wires.api.resources import RefusedError
+from wires.api.resources import HeldError, RefusedError
 
 VERSION = "4.21.3"
 IMAGE = image_of(VERSION)
@@ -257,6 +257,34 @@ def test_a_refusal_of_the_api_is_told_as_one(rig: Rig, monkeypatch: pytest.Monke
     monkeypatch.setattr(rig.okd, "patch", refuse)
     what = "not begun: the API refuses the desired update: status 403: upgrades only on Sundays"
     assert rig.refused().startswith(f"OKD: {what}. Fix: change what its reason names, then run")
+
+
+def hold(rig: Rig, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
+    """Have the API hold the next changes, as an overloaded one does: 429."""
+    patch, left = rig.okd.patch, [*range(times)]
+
+    def held(address: str, path: str, change: dict[str, object]) -> None:
+        if left:
+            left.pop()
+            raise HeldError("too many requests")
+        patch(address, path, change)
+
+    monkeypatch.setattr(rig.okd, "patch", held)
+
+
+def test_a_change_that_an_overloaded_api_holds_is_made_again(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    hold(rig, monkeypatch, 3)
+    assert rig.engine.reach().running == VERSION
+    assert rig.okd.writes == [WRITE]
+    assert "asking the API: not done yet (HeldError: too many requests); at most 60 s left" in rig.lines
+
+
+def test_an_api_that_holds_each_change_is_not_asked_for_ever(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    hold(rig, monkeypatch, 999)
+    began = rig.clock.now()
+    assert "OKD cannot be asked through 192.0.2.5: HeldError: too many requests" in rig.refused()
+    assert rig.clock.now() - began <= 2 * WITHIN_S
+    assert rig.okd.desired is None
 
 
 def test_a_cluster_version_that_never_rests_is_left_alone(rig: Rig) -> None:
