@@ -4,6 +4,7 @@ import json
 import ssl
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any, Self
 
@@ -15,15 +16,18 @@ from base.shown import short
 from base.spec import Model
 from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
+from payload.pem import certificates_of
 from wires.api.https import get, pool_at, send
 from wires.api.resources import EVICTION, ChangedError, HeldError, R, RefusedError
 from wires.api.writes import release_of, to_api
+from wires.certificates import Life
 
 TIMEOUT_S = 3
 """Limit of connect and of the handshake."""
 ANSWER_S = 10
 """Limit of an answer: the list of a thousand nodes takes seconds."""
 
+HOW_TO = "see docs/how-to/what-changed.md"
 JSON, MERGE = "application/json", "application/merge-patch+json"
 REFUSED = frozenset({HTTPStatus.BAD_REQUEST, HTTPStatus.FORBIDDEN, HTTPStatus.UNPROCESSABLE_ENTITY})
 """An admission web hook answers 403, or a code of its own below 500; a schema or another object of the name, 422."""
@@ -63,6 +67,8 @@ class KubeApi:
     server_name: str
     tls: ssl.SSLContext
     """The trusted CAs, and the client's certificate."""
+    client: Life
+    """Of the client's certificate: an API does not say whether it has expired, or is one that it does not know."""
     port: int = API_PORT
 
     @classmethod
@@ -71,7 +77,7 @@ class KubeApi:
         context = ssl.create_default_context(cadata=kubeconfig.ca_pem)
         with in_memory(kubeconfig.client_pem) as file:  # Python's ssl reads a key only from a file
             context.load_cert_chain(path_of(file))
-        return cls(server_name, context)
+        return cls(server_name, context, Life.of(certificates_of(kubeconfig.client_pem)[0]))
 
     def get(self, address: str, path: str, model: type[R]) -> R | None:
         """Read one resource, on a new connection. None: it does not exist.
@@ -84,7 +90,7 @@ class KubeApi:
         if status == HTTPStatus.NOT_FOUND:
             return None
         if status != HTTPStatus.OK:
-            raise ConnectionError(f"status {status}")
+            raise self._refusal(status)
         try:
             return model.model_validate_json(content)
         except ValidationError:  # its text quotes the content
@@ -147,8 +153,15 @@ class KubeApi:
         if status in REFUSED:
             raise RefusedError(": ".join(filter(None, (f"status {status}", why))))
         if status not in good:
-            raise ConnectionError(f"status {status}")
+            raise self._refusal(status)
         return content
+
+    def _refusal(self, status: int) -> ConnectionError:
+        if status != HTTPStatus.UNAUTHORIZED:
+            return ConnectionError(f"status {status}")
+        verb = "expired on" if self.client.is_over(datetime.now(UTC)) else "is unknown to it, and valid until"
+        when = f"{self.client.ends:%Y-%m-%d %H:%M} UTC"
+        return ConnectionError(f"status 401: the certificate of auth/kubeconfig's client {verb} {when}: {HOW_TO}")
 
 
 def _status_in(content: bytes) -> _Status:

@@ -1,8 +1,10 @@
-"""What each reader of the cluster's API says once that API's certificate has expired, by a real TLS server."""
+"""What each reader of a cluster's API says once its or its client's certificate has expired, with real TLS."""
 
+import re
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -35,11 +37,13 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.certificates import expired
 from testing.fakes.https_server import https_server
 from testing.fakes.okd_release import image_of
-from testing.kubeconfigs import write_kubeconfig
+from testing.kubeconfigs import kubeconfig, write_kubeconfig
 from wires.api.https import CertificateExpiredError
 from wires.api.kubernetes import KubeApi
 from wires.api.resources import KubernetesReader
+from wires.certificates import Life
 
+UNAUTHORIZED = b"HTTP/1.1 401 Unauthorized\r\nContent-Length: 2\r\n\r\n{}"
 NAME, VIP, HOST = "api.okd.lab.test", "127.0.0.1", "okd-master-0"
 PLAN = clusters.plan("rehearsal", phase="production")
 
@@ -69,6 +73,24 @@ def asleep(api: KubeApi) -> None:
     spec = ClusterPowerSpec.of(PLAN, "prod").changed(api_vip=VIP)
     engine = ClusterPowerEngine(spec, no_call, no_call, api, FakeClock(), silent, silent)
     engine._prepare(no_call, may_be_silent=False)
+
+
+@pytest.fixture
+def stranger(payload: Path) -> Iterator[KubeApi]:
+    """Yield the client of an API that does not let it in, since the client's certificate has expired."""
+    content, pair = kubeconfig(authority("test-ca")), authority("test-ca").issue([NAME])
+    client = expired(authority("test-ca"), authority("test-ca").issue_client("system:admin"))
+    content["users"][0]["user"] = {
+        "client-certificate-data": b64encode(client.certificate.encode()).decode(),
+        "client-key-data": b64encode(client.key.encode()).decode(),
+    }
+    write_kubeconfig(payload, content)
+    (payload / "api.pem").write_text(pair.key + pair.certificate)
+    read = read_kubeconfig("prod")
+    assert read
+    with https_server(str(payload / "api.pem"), UNAUTHORIZED) as server:
+        yield replace(KubeApi.by(read, NAME), port=server.port)
+        assert server.requests
 
 
 def joining(api: KubeApi) -> str | None:
@@ -162,11 +184,27 @@ READERS: dict[str, Callable[[KubeApi], object]] = {
 """What asks the API, each as its provider or command has it; a text that is returned is shown."""
 
 
+def said(reader: str, api: KubeApi) -> str:
+    try:
+        return str(READERS[reader](api))
+    except OkdBaremetalError as error:
+        return str(error)
+
+
 @pytest.mark.parametrize("reader", READERS)
 def test_each_reader_says_that_the_certificate_has_expired(reader: str, api: KubeApi) -> None:
-    shown: object = None
-    try:
-        shown = READERS[reader](api)
-    except OkdBaremetalError as error:
-        shown = error
-    assert str(CertificateExpiredError()) in str(shown)
+    assert str(CertificateExpiredError()) in said(reader, api)
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_each_reader_says_that_its_own_certificate_has_expired(reader: str, stranger: KubeApi) -> None:
+    wanted = r"status 401: the certificate of auth/kubeconfig's client expired on \d{4}-\d\d-\d\d .* UTC: see docs/"
+    assert re.search(wanted, said(reader, stranger))
+
+
+def test_a_client_that_the_api_does_not_know_has_a_certificate_of_another_cluster(stranger: KubeApi) -> None:
+    """Or this machine's clock is slow: the line says what the clock makes of it."""
+    year = timedelta(days=365)
+    valid = Life(stranger.client.begins, datetime.now(UTC) + year)
+    wanted = r"status 401: the certificate of auth/kubeconfig's client is unknown to it, and valid until \d{4}-"
+    assert re.search(wanted, said("handoff", replace(stranger, client=valid)))
