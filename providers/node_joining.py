@@ -43,8 +43,13 @@ class JoiningSpec(Protocol):
         """The resource, by which its lines are shown."""
 
 
-def joining_of(spec: JoiningSpec, kubeconfig: Kubeconfig, woken: Mapping[str, Identity] | None = None) -> Joining:
-    """Return what makes nodes of the hosts; `woken` has the machines of those that slept."""
+def joining_of(
+    spec: JoiningSpec,
+    kubeconfig: Kubeconfig,
+    woken: Mapping[str, Identity] | None = None,
+    together: Collection[str] = (),
+) -> Joining:
+    """Return what makes nodes of the hosts; `woken` has the machines of those that slept; see `Joining.together`."""
     return Joining(
         api=KubeApi.by(kubeconfig, spec.api_name),
         vip=spec.api_vip,
@@ -55,5 +60,6 @@ def joining_of(spec: JoiningSpec, kubeconfig: Kubeconfig, woken: Mapping[str, Id
         log=plugin.notes(spec.urn),
         warn=plugin.warnings(spec.urn),
         now=utc_now,
+        together=together,
         woken={} if woken is None else woken,  # the caller may still fill it
     )

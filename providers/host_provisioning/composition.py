@@ -26,6 +26,7 @@ from providers.host_provisioning.installation.evidence import Evidence
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan
 from providers.host_provisioning.removal import Removal
+from providers.host_provisioning.topology import ControlPlane
 from providers.joining.nodes import Joining
 from providers.mark_file import MarkFile
 from providers.pulumi import plugin
@@ -128,6 +129,12 @@ def departure_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig, name: str) 
     )
 
 
+def control_plane_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig) -> ControlPlane:
+    """Return the control plane that a host is to join, in production."""
+    api = KubeApi.by(kubeconfig, spec.api_name)
+    return ControlPlane(spec.hosts, api, spec.api_vip, quorum_of(spec, kubeconfig))
+
+
 def removal_of(old: HostProvisioningSpec, new: HostProvisioningSpec, kubeconfig: Kubeconfig, name: str) -> Removal:
     """Return what takes a host of `old` out of the cluster, within the deadline of `new`."""
     report = plugin.rows(old.urn, old.rows, name)
@@ -158,7 +165,8 @@ def missing_of(
 ) -> Missing:
     """Return what reads whether an installed host is up.
 
-    A control-plane host is up when its API is ready; it has joined before that. Compute is up when its node is ready.
+    A control-plane host is up when its API is ready; it has joined before that. Compute is up when its node is ready,
+    and so has to be what joins a control plane in production.
     Only the kubeconfig lets the API be asked for nodes: without one, a kubelet that listens has to do.
     """
     if spec.role is Role.CONTROL_PLANE:
@@ -168,7 +176,10 @@ def missing_of(
 
 
 def _missing_api(api: Endpoint, joining: Joining | None, target: Target) -> str | None:
-    if joining:
+    if joining and target.name in joining.together:
+        if problem := joining.missing(target.name, target.address):
+            return problem
+    elif joining:
         joining.approve_requests(target.name)
     problem = api.problem(target.address)
     return f"its API is not ready ({problem})" if problem else None

@@ -26,7 +26,7 @@ OUT_S = 300.0
 """Time for the operator to report that the server is out; it looks once a minute (its etcdmemberscontroller)."""
 POLL_S = 5.0
 OTHERS = 2
-"""Members that have to be left, so that a majority is more than one machine."""
+"""Members that have to be left of those that vote, so that a majority is more than one machine."""
 KEEP = "remove its line from `reinstall`, or take back the change that makes it another machine"
 REACH = f"have this machine reach {ETCD_PORT} of the control plane, and all other members answer; or {KEEP}"
 DEAD_TOO = (
@@ -93,7 +93,7 @@ class Departure:
         except ConnectionError as error:
             raise SilentEtcdError(f"etcd cannot be asked: {error}", REACH) from None
         others, own = sorted(members - {*self.addresses}), sorted(members & {*self.addresses})
-        if len(others) < OTHERS:
+        if len(others) < OTHERS and self.quorum.votes(self.addresses):
             return f"etcd has {len(others)} other members, wanted {OTHERS} or more", KEEP
         problems = {each: _problem(etcd, each) for each in (*others, *own)}
         if silent := [other for other in others if problems[other]]:

@@ -135,10 +135,16 @@ class EtcdQuorum:
         Raises:
             OSError: The API cannot be asked.
         """
+        return member_problem(self.api, self.vip) if self.votes(addresses) else "it is not yet a member of etcd"
+
+    def votes(self, addresses: Collection[str]) -> bool:
+        """Return whether a server's member of etcd votes: the operator lists no learner.
+
+        Raises:
+            OSError: The API cannot be asked.
+        """
         members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap)
-        if not members or not {*members.data.values()} & {*addresses}:
-            return "it is not yet a member of etcd"
-        return member_problem(self.api, self.vip)
+        return members is not None and not {*members.data.values()}.isdisjoint(addresses)
 
     def node(self, host: str) -> Problem | None:
         """Return that a server's node exists. None: it does not.

@@ -44,7 +44,8 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     departures = _departures(spec, plan, kubeconfig)
     if plan.saves_etcd(spec):
         _save_etcd(spec)
-    joining = joining_of(spec, kubeconfig) if kubeconfig else None
+    together = plan.joining if spec.out_of_etcd else ()
+    joining = joining_of(spec, kubeconfig, together=together) if kubeconfig else None
     missing = composition.missing_of(spec, recipe, kubeconfig, joining)
     with composition.image_server_of(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
         installations = composition.installations_of(spec, plan, media, missing, joining)
@@ -129,11 +130,15 @@ def _departures(
     departures = dict[str, Departure]()
     for name in (*again, *(plan.joining if spec.out_of_etcd else ())):
         if name in plan.adopted:
+            if kubeconfig and spec.out_of_etcd and not spec.fenced:
+                departures[name] = composition.departure_of(spec, kubeconfig, name)  # up, too, once it is a member
             continue
         if kubeconfig is None and not spec.out_of_etcd:
             continue  # OKD writes one with each payload; without it, this is no OKD
         known = needed(spec.stack, kubeconfig, f"{plan.option_of(name)}.{name}")
         if spec.out_of_etcd:
+            if name in plan.joining:
+                composition.control_plane_of(spec, known).prove(name)
             departures[name] = composition.departure_of(spec, known, name)
             departures[name].prove()
         else:

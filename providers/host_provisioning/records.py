@@ -17,6 +17,8 @@ from providers.joining.certificates import Approval
 from wires.bmc.client import spellings
 from wires.bmc.identity import UNIDENTIFIED, is_one_machine, is_shared, named
 
+THREE = 3
+"""Servers of the control plane to which OKD has one grow, with no way back (mutable-topology.md, 1313bd47)."""
 UNLISTED_FIX = (
     "remove it; or lower the replicas to make it a spare, which can join once those were installed again beside it "
     "(docs/how-to/grow-and-shrink.md)"
@@ -111,6 +113,11 @@ class InstallationPlan:
         """Return whether etcd is saved first: the update installs a server of a control plane that runs."""
         return bool(spec.snapshots) and self._runs and not {*self.pending} <= self.adopted
 
+    def grows_from_one(self, spec: HostProvisioningSpec) -> bool:
+        """Return whether servers join a control plane of one in production."""
+        before = len(self.carried.installed) + len(self.replaced)
+        return spec.role is Role.CONTROL_PLANE and bool(spec.out_of_etcd and self.joining) and before == 1
+
     @property
     def _runs(self) -> bool:
         """Whether hosts of the role have been installed before the update."""
@@ -189,6 +196,7 @@ def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostP
     """
     yield from _unheard(plan, new)
     yield from _together(plan, new)
+    yield from _too_few(old, new)
     for name in plan.untouched:
         before, now = (spec.hosts[name].all_addresses for spec in (old, new))
         if lost := [address for address in before if address not in now]:
@@ -220,12 +228,35 @@ def _unheard(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Faul
 def _together(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Fault]:
     """Yield a fault if a server joins etcd while the copy of another one comes or goes.
 
-    A control plane of one is spared: two servers of it would have to fence each other.
+    Two join one, at once: with one of them, etcd would have two members, of which none may be lost.
     """
+    if not (new.out_of_etcd and plan.joining):
+        return
     changing = sorted({*plan.joining, *plan.reinstall, *plan.replaced})
-    if new.out_of_etcd and plan.joining and len(changing) > 1 and len(plan.carried.installed) > 1:
+    if plan.grows_from_one(new):
+        yield from _from_one(plan, new)
+    elif len(changing) > 1:
         what = f"{' and '.join(changing)}: one joins etcd, and another one joins it or is wiped, in one update"
         yield Fault("hosts", what, "install one of them in each `pulumi up`: lower the replicas for now")
+
+
+def _from_one(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Fault]:
+    names = " and ".join(sorted(plan.joining))
+    if len(new.hosts) != THREE:
+        what = f"{names}: a control plane of one grows to {THREE} servers, and the file has {len(new.hosts)}"
+        yield Fault("hosts", what, f"set controlPlane.replicas to {THREE}; or back to 1, and leave them spares")
+    if again := [*plan.reinstall, *plan.replaced]:
+        what = f"{names}: join etcd, whose only member, that of {again[0]}, is wiped"
+        yield Fault("hosts", what, f"keep {again[0]} as it is")
+    if not new.snapshots:
+        what = f"{names}: on the way, etcd has two members, of which none may be lost; no snapshot is taken before"
+        yield Fault("snapshots", what, "name a folder or a bucket (docs/how-to/restore-a-control-plane.md)")
+
+
+def _too_few(old: HostProvisioningSpec, new: HostProvisioningSpec) -> Iterator[Fault]:
+    if new.role is Role.CONTROL_PLANE and new.out_of_etcd and len(new.hosts) < THREE <= len(old.hosts):
+        what = f"a control plane of {len(old.hosts)} servers cannot become one of {len(new.hosts)}"
+        yield Fault("hosts", what, f"keep {THREE} or more; for fewer, destroy the cluster and install it again")
 
 
 def fenced_fault(option: str, host: str) -> Fault:

@@ -125,6 +125,8 @@ class Joining:
     warn: Say
     now: Callable[[], str]
     """Returns the time, in UTC."""
+    together: Collection[str] = ()
+    """The hosts that join only once all of them ask to: etcd with two members can lose none (ADR 82)."""
     woken: Mapping[str, Identity] = field(default_factory=dict)
     """The machines of the hosts that slept: until its node reports again, each may need a new client certificate."""
     approved: dict[str, list[Approval]] = field(default_factory=dict)
@@ -137,6 +139,8 @@ class Joining:
     """When a request of a woken host was approved last, by host and signer."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _awaited: set[str] = field(default_factory=set)
+    _asked: set[str] = field(default_factory=set)
+    """The hosts for which a server has asked to become a node."""
     _refused: dict[str, str] = field(default_factory=dict)
     """Why each request was refused at the last poll."""
     _warned: Counter[str] = field(default_factory=Counter)
@@ -184,7 +188,8 @@ class Joining:
         node = self._nodes.get(host)
         problem = f"node {host} {self._problem_of(host, node)}" if node and self._problem_of(host, node) else None
         if node is None:
-            problem = f"there is no node {host} yet"
+            held = self._held(host)
+            problem = f"joins once {' and '.join(held)} asks to, too" if held else f"there is no node {host} yet"
         elif not problem and (unserved := self.kubelet(address)):
             problem = f"the kubelet of {host} has no serving certificate ({unserved})"
         if problem is None:
@@ -221,6 +226,8 @@ class Joining:
             if request.is_pending and self.approves:
                 self._refuse(request, str(error))
             return
+        if (request.spec.signer, request.spec.username) == (CLIENT, BOOTSTRAPPER):
+            self._asked.add(content.host)
         if not request.is_pending:
             self._recall(request, content)
         elif self.approves and self._concerns(request, content):
@@ -245,10 +252,18 @@ class Joining:
         joined = host in self._nodes and not (signer == CLIENT and self._returns(host))
         if why := refusal(request, content, host, self.hosts[host], joined=joined):
             self._refuse(request, why, host)
+        elif self._held(host):
+            return  # a later poll finds it pending
         elif (
             host not in self.woken or self.clock.now() - self._granted.get((host, signer), -math.inf) > GRANT_AGAIN_S
         ):
             self._approve(request, host)
+
+    def _held(self, host: str) -> list[str]:
+        """Return the hosts without which a host does not join: they have to ask, too, and run from their disks."""
+        if host not in self.together or host in self._nodes:
+            return []
+        return sorted(set(self.together) - self._nodes.keys() - (self._asked & self._awaited))
 
     def _returns(self, host: str) -> bool:
         """Return whether a node is that of a machine that slept, and has not reported as ready since."""

@@ -96,6 +96,23 @@ def test_a_member_that_declines_is_not_dead(rig: Rig, says: str) -> None:
     assert rig.refused() == f"master-2: not wiped: {what}. Fix: {OFF}"
 
 
+@pytest.mark.parametrize("learns", [True, False], ids=["learner", "no-member"])
+def test_what_has_no_vote_leaves_a_member_that_is_alone(rig: Rig, learns: bool) -> None:
+    """A server that was to join a control plane of one, and died on the way: etcd never counted on it."""
+    for number in (0x22, *(() if learns else (0x23,))):
+        del rig.members.listed[number]
+    voter = {0x21: "192.0.2.21"}
+    rig.api.members, rig.api.unhealthy = lambda: voter, lambda: []
+    rig.departure.prove()
+    rig.departure._remove()
+    assert (rig.members.listed, rig.api.deleted) == (voter, [HOST])
+
+
+def test_a_voter_stays_beside_one_that_would_be_alone(rig: Rig) -> None:
+    del rig.members.listed[0x22]
+    assert rig.refused() == f"master-2: not wiped: etcd has 1 other members, wanted 2 or more. Fix: {KEEP}"
+
+
 def test_a_server_that_is_out_needs_no_etcd(rig: Rig) -> None:
     del rig.members.listed[0x23]
     rig.api.nodes.discard(HOST)

@@ -30,9 +30,10 @@ from providers.host_provisioning.installation.boot_procedures import HttpBoot, N
 from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.removal import Removal
+from providers.host_provisioning.topology import ControlPlane
 from providers.mark_file import Ended
 from testing import payloads
-from testing.certificate_requests import FakeCluster, client_request
+from testing.certificate_requests import FakeCluster, client_request, node
 from testing.certificates import authority
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault, Options, running
@@ -257,13 +258,14 @@ class TestOutOfEtcd:
 
     @pytest.fixture
     def saved(self, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-        """The payload's digest; then, in order, that etcd can spare the server, the folder, and installed servers."""
+        """The payload's digest; then, in order: what etcd takes, and can spare; the folder, and how many run."""
         write_kubeconfig(payload)
         master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("test-ca").pem)
         for role in Role:
             (payload / f"{role.pool}.ign").write_text(master)
         asked: list[Any] = [hashlib.sha256(master.encode()).hexdigest()]
         monkeypatch.setattr(Departure, "prove", lambda _: asked.append("member"))
+        monkeypatch.setattr(ControlPlane, "prove", lambda _, host: asked.append(f"topology for {host}"))
         monkeypatch.setattr(EtcdSnapshots, "take", lambda own: asked.append((own.store, len(rollouts.targets))))
         return asked
 
@@ -286,10 +288,11 @@ class TestOutOfEtcd:
         state = {**INSTALLED, "stack": "prod", "installed": {"w0": record("w0")}}
         changes = {**self.CHANGES, "reinstall": {}, "role": role, "payload_sha256": saved[0]}
         updated(state, **changes)
-        assert (saved[1:], [target.name for target in rollouts.targets]) == (["member"], ["w1"])
+        proofs = ["topology for w1", "member"]
+        assert (saved[1:], [target.name for target in rollouts.targets]) == (proofs, ["w1"])
         assert rollouts.installations["w1"].adapters.take_out
         updated(state, **{**changes, "out_of_etcd": []})
-        assert saved[1:] == ["member"], "in phase bootstrap, nothing runs that it could be out of"
+        assert saved[1:] == proofs, "in phase bootstrap, nothing runs that it could be out of"
 
     def test_one_that_an_interrupted_run_has_added_is_only_adopted(
         self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
@@ -299,6 +302,7 @@ class TestOutOfEtcd:
         updated(state, **{**self.CHANGES, "reinstall": {}, "role": role, "payload_sha256": saved[0]})
         assert saved[1:] == []
         assert [target.untouchable for target in rollouts.targets] == [RAN]
+        assert rollouts.installations["w1"].adapters.take_out, "by which it is up only as a member of etcd"
 
     def test_without_a_snapshot_it_is_not_wiped(
         self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
@@ -478,6 +482,47 @@ class TestCreate:
         assert cluster.approved == approved
         assert [approval["request"] for approvals in outs["approved"].values() for approval in approvals] == approved
         assert updated(outs)["approved"] == outs["approved"], "the record is kept"
+
+    def test_two_that_join_a_control_plane_are_approved_once_both_ask_and_up_once_they_are_nodes(
+        self, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        write_kubeconfig(payload)
+        master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("test-ca").pem)
+        (payload / "master.ign").write_text(master)
+        names, cluster, clock = ("w0", "w1", "w2"), FakeCluster([client_request("w1")]), FakeClock()
+        monkeypatch.setattr(KubeApi, "by", lambda *_: cluster)
+        monkeypatch.setattr("providers.node_joining.SYSTEM_CLOCK", clock)
+        monkeypatch.setattr(EtcdSnapshots, "take", lambda _: None)
+        for proof in (Departure, ControlPlane):
+            monkeypatch.setattr(proof, "prove", lambda *_: None)
+        monkeypatch.setattr(Departure, "missing", lambda own: f"{own.host} is no member")
+        seen = list[str | None]()
+
+        def missing(name: str) -> None:
+            clock.sleep(2)
+            seen.append(rollouts.installations[name].adapters.missing(Target(name, name, "127.0.0.1")))
+
+        def meanwhile() -> None:
+            missing("w1")
+            cluster.requests.append(client_request("w2", name="csr-2"))
+            missing("w2")
+            assert cluster.approved == ["csr-2"]
+            missing("w1")
+            cluster.nodes += [node("w1", ready="False")]
+            missing("w1")
+
+        rollouts.then = meanwhile
+        state = {**INSTALLED, "stack": "prod", "installed": {"w0": record("w0")}}
+        inputs = {"role": "control-plane", "out_of_etcd": names, "snapshots": "/saved", "stack": "prod"}
+        digest = hashlib.sha256(master.encode()).hexdigest()
+        updated(state, **{**of_hosts(*names), **inputs, "payload_sha256": digest})
+        assert sorted(cluster.approved) == ["csr-2", "csr-client"]
+        assert seen == [
+            "joins once w2 asks to, too",
+            "there is no node w2 yet",
+            "there is no node w1 yet",
+            "node w1 is not ready: False",
+        ]
 
     @pytest.mark.parametrize(
         ("place", "server"),

@@ -198,7 +198,7 @@ def test_a_host_joins_only_those_that_list_it_and_behind_them(
         pytest.param(("w0", "w1"), {}, True, id="two"),
         pytest.param(("w0", "w1", "w2"), {"reinstall": {"w0": "w0"}}, True, id="and-one-reinstalled"),
         pytest.param(("w0", "w1"), {"out_of_etcd": ()}, False, id="without-etcd"),
-        pytest.param(("w0",), {}, False, id="a-control-plane-of-one"),
+        pytest.param(("w0",), {"role": "arbiter"}, True, id="arbiters"),
         pytest.param((), {}, False, id="the-first-ones"),
     ],
 )
@@ -209,6 +209,67 @@ def test_one_host_joins_etcd_at_a_time(installed: tuple[str, ...], changes: dict
     before = outs(installed={name: record(name) for name in installed})
     faults = [*records.planned_faults(InstallationPlan.of(old, before, new), old, new)]
     assert [fault.what.endswith("joins it or is wiped, in one update") for fault in faults] == [True] * refused
+
+
+NUMBER = "hosts: {}: a control plane of one grows to 3 servers, and the file has {}"
+ONLY_WIPED = "hosts: {}: join etcd, whose only member, that of w0, is wiped"
+UNSAVED = "snapshots: {}: on the way, etcd has two members, of which none may be lost; no snapshot is taken before"
+
+
+@pytest.mark.parametrize("servers", [2, 3, 4, 5])
+@pytest.mark.parametrize("snapshots", ["", "/saved"], ids=["not-saved", "saved"])
+@pytest.mark.parametrize(
+    ("changes", "wiped"),
+    [
+        pytest.param({}, False, id="kept"),
+        pytest.param({"reinstall": {"w0": "SN-w0"}}, True, id="reinstalled"),
+        pytest.param({"identities": {"w0": {"uuid": "another"}}}, True, id="replaced"),
+    ],
+)
+def test_a_control_plane_of_one_becomes_one_of_three_at_once_or_stays(
+    servers: int, snapshots: str, changes: dict[str, Any], wiped: bool
+) -> None:
+    """With two, etcd would have two members, of which none may be lost (ADR 82)."""
+    names = [f"w{number}" for number in range(servers)]
+    old = spec(**of_hosts("w0"), role="control-plane")
+    new = spec(
+        **{**of_hosts(*names), "role": "control-plane", "out_of_etcd": names, "snapshots": snapshots, **changes}
+    )
+    before = outs(installed={"w0": record("w0")})
+    plan = InstallationPlan.of(old, before, new)
+    added = " and ".join(names[1:])
+    wanted = [NUMBER.format(added, servers)] * (servers != 3)
+    wanted += [ONLY_WIPED.format(added)] * wiped + [UNSAVED.format(added)] * (not snapshots)
+    assert [f"{fault.where}: {fault.what}" for fault in records.planned_faults(plan, old, new)] == wanted
+    assert plan.grows_from_one(new)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "changes", "refused"),
+    [
+        pytest.param(3, 1, {}, True, id="three-to-one"),
+        pytest.param(3, 2, {}, True, id="three-to-two"),
+        pytest.param(5, 2, {}, True, id="five-to-two"),
+        pytest.param(5, 3, {}, False, id="five-to-three"),
+        pytest.param(2, 1, {}, False, id="what-was-never-three"),
+        pytest.param(3, 1, {"role": "compute"}, False, id="compute"),
+        pytest.param(3, 1, {"out_of_etcd": ()}, False, id="in-phase-bootstrap"),
+    ],
+)
+def test_a_control_plane_of_three_stays_one(before: int, now: int, changes: dict[str, Any], refused: bool) -> None:
+    names = [f"w{number}" for number in range(before)]
+    old, role = spec(**of_hosts(*names)), {"role": "control-plane", "out_of_etcd": names[:now]}
+    new = spec(**{**of_hosts(*names[:now]), **role, **changes})
+    plan = InstallationPlan.of(old, outs(installed={name: record(name) for name in names}), new)
+    what = f"a control plane of {before} servers cannot become one of {now}"
+    assert [fault.what for fault in records.planned_faults(plan, old, new)] == [what] * refused
+
+
+def test_a_control_plane_of_one_may_be_installed_again() -> None:
+    old = spec(**of_hosts("w0"), role="control-plane")
+    new = old.changed(out_of_etcd=("w0",), reinstall={"w0": "SN-w0"})
+    plan = InstallationPlan.of(old, outs(installed={"w0": record("w0")}), new)
+    assert ([*records.planned_faults(plan, old, new)], plan.grows_from_one(new)) == ([], False)
 
 
 def test_what_a_host_was_installed_with_stays_on_record() -> None:

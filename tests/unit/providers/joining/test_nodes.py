@@ -36,6 +36,7 @@ class Rig:
     kubelets: dict[str, str] = field(default_factory=dict)
     """What the kubelet at an address lacks."""
     approves: bool = True
+    together: tuple[str, ...] = ()
     log: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -50,6 +51,7 @@ class Rig:
             log=self.log.append,
             warn=self.warnings.append,
             now=lambda: AT,
+            together=self.together,
         )
 
     def missing(self, host: str = "w0", address: str = W0) -> str | None:
@@ -276,6 +278,40 @@ def test_a_host_that_has_joined_is_no_longer_waited_for() -> None:
     made.cluster.requests += [serving_request("w0", W0)]
     assert made.missing("w1", W1) == "there is no node w1 yet"
     assert (made.cluster.changes, made.warnings) == ([], [])
+
+
+BOTH = ("w0", "w1")
+
+
+def test_hosts_that_join_together_wait_until_all_of_them_ask() -> None:
+    made = rig(CLIENT_W0, together=BOTH)
+    assert made.missing() == "joins once w1 asks to, too"
+    made.cluster.requests.append(client_request("w1", name="csr-w1"))
+    assert made.missing() == "joins once w1 asks to, too", "nobody has seen w1 run from its disk"
+    assert (made.cluster.approved, made.warnings) == ([], [])
+    made.missing("w1", W1)
+    made.missing("w1", W1)
+    assert sorted(made.cluster.approved) == ["csr-client", "csr-w1"]
+
+
+def test_a_host_that_has_joined_is_not_waited_for_by_those_that_join_with_it() -> None:
+    """A run that was killed after one of them had joined."""
+    made = rig(client_request("w1", name="csr-w1"), nodes=(node("w0"),), together=BOTH)
+    assert made.missing("w1", W1) == "there is no node w1 yet"
+    assert made.cluster.approved == ["csr-w1"]
+
+
+def test_what_a_node_asks_for_is_not_held_by_those_that_join_with_it() -> None:
+    made = rig(of_w0(), SERVING_W0, nodes=(node("w0"),), together=BOTH, kubelets={W0: "none"})
+    made.missing()
+    assert made.cluster.approved == ["csr-serving"]
+
+
+def test_a_request_of_another_account_does_not_let_the_others_join() -> None:
+    made = rig(CLIENT_W0, client_request("w1", name="csr-w1", username="another"), together=BOTH)
+    made.missing("w1", W1)
+    assert made.missing() == "joins once w1 asks to, too"
+    assert made.cluster.approved == []
 
 
 def test_hosts_share_one_poll_of_the_api() -> None:
