@@ -1,14 +1,46 @@
-"""Whether all members of etcd answer, as its operator reports it."""
+"""Which members etcd has, and whether all of them answer, as its operator reports it."""
 
-from wires.api.resources import ETCD, KubernetesReader, Reporting
+import re
+
+from wires.api.resources import ETCD, ETCD_MEMBERS, ConfigMap, KubernetesReader, Reporting
 
 DEGRADED = "EtcdMembersDegraded"
 """The operator's condition that a member does not answer; `EtcdMembersAvailable` says only that a majority does.
 
-Source: pkg/operator/etcdmemberscontroller of openshift/cluster-etcd-operator, 0c63ddc.
+What it says may be two minutes old: it is written once a minute, from what was asked within the last one.
+Source: pkg/operator/etcdmemberscontroller, pkg/etcdcli/cached_members.go of openshift/cluster-etcd-operator,
+b4786ae33.
 """
 UNASKED = "EtcdMembersControllerDegraded"
 """Its condition that it cannot ask them: what it said of them before then stays (same source, `sync`)."""
+
+MEMBER = re.compile(r"[0-9a-f]{9,16}")
+"""The key of a member: its random id in hex, which has fewer than 9 digits once in four billion."""
+
+
+class UnlistedError(ConnectionError):
+    """The operator lists the nodes of the control plane in place of etcd's members, as it could not ask these."""
+
+    def __init__(self) -> None:
+        super().__init__("the etcd operator could not ask the members, and lists nodes in place of them")
+
+
+def listed_members(api: KubernetesReader, vip: str) -> frozenset[str] | None:
+    """Return the addresses of the members that vote. None: the operator has not listed any yet.
+
+    From OKD 4.21 on, an operator that cannot list the members writes the addresses of all nodes, by their names,
+    until it can (pkg/operator/etcdendpointscontroller of openshift/cluster-etcd-operator, ac507248a).
+
+    Raises:
+        UnlistedError: It has done so.
+        OSError: The API cannot be asked.
+    """
+    listed = api.get(vip, ETCD_MEMBERS, ConfigMap)
+    if listed is None:
+        return None
+    if not all(map(MEMBER.fullmatch, listed.data)):
+        raise UnlistedError
+    return frozenset(listed.data.values())
 
 
 def member_problem(api: KubernetesReader, vip: str) -> str | None:

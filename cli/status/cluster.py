@@ -17,12 +17,12 @@ from cluster.values.balancer import Balancer
 from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path, read_kubeconfig
 from payload.reading import read_payload
 from providers.consent import missing_consent
-from providers.etcd_health import member_problem
+from providers.etcd_health import listed_members, member_problem
 from providers.joining.certificates import REQUESTS
 from providers.joining.nodes import Nodes, Requests
 from wires.api.api import Api
 from wires.api.kubernetes import KubeApi
-from wires.api.resources import ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader
+from wires.api.resources import NODE_LIST, KubernetesReader
 from wires.segment.neighbours import macs_at
 from wires.segment.vip_holder import vip_holder
 
@@ -172,9 +172,9 @@ def etcds(cluster: Cluster) -> Iterator[Question]:
 
 def member_rows(cluster: Cluster, api: KubernetesReader) -> Rows:
     """Yield the row of etcd's members."""
-    read = api.get(cluster.vip, ETCD_MEMBERS, ConfigMap) or ConfigMap()
+    listed = listed_members(api, cluster.vip) or frozenset()
     own = {str(address): server.name for server in cluster.plan.holders_of_etcd for address in server.addresses}
-    members = sorted(own.get(address, address) for address in read.data.values())
+    members = sorted(own.get(address, address) for address in listed)
     wanted = sorted({*own.values()})
     says = ", ".join(map(short, few(members))) or "none is named"
     if members == wanted:

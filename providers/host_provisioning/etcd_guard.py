@@ -12,13 +12,11 @@ from base.clock import Clock
 from base.errors import ProvisioningError
 from base.progress import Report
 from base.spec import Model
-from providers.etcd_health import member_problem
+from providers.etcd_health import UnlistedError, listed_members, member_problem
 from providers.patience import patiently
 from wires.api.resources import (
     ETCD,
-    ETCD_MEMBERS,
     NODE_LIST,
-    ConfigMap,
     KubernetesReader,
     Metadata,
     Reporting,
@@ -96,6 +94,8 @@ class EtcdQuorum:
             problem = patiently(asked, self.clock, self.report)
         except SilentEtcdError as error:
             problem = error.problem
+        except UnlistedError as error:
+            problem = str(error), REPAIR
         except OSError as error:
             what = unasked(self.vip, error)
             problem = what, self._answer
@@ -143,8 +143,7 @@ class EtcdQuorum:
         Raises:
             OSError: The API cannot be asked.
         """
-        members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap)
-        return members is not None and not {*members.data.values()}.isdisjoint(addresses)
+        return not (listed_members(self.api, self.vip) or frozenset()).isdisjoint(addresses)
 
     def node(self, host: str) -> Problem | None:
         """Return that a server's node exists. None: it does not.
@@ -156,12 +155,12 @@ class EtcdQuorum:
         return (f"node {host} exists", TAKE_OUT) if node else None
 
     def _members(self, host: str, addresses: Collection[str]) -> Problem | None:
-        members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap)
+        members = listed_members(self.api, self.vip)
         if members is None and not self.in_production:
             return None  # the etcd operator has not started
-        if not members or not members.data:
+        if not members:
             return "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd", REPAIR
-        listed = sorted({*members.data.values()} & {*addresses})
+        listed = sorted(members & {*addresses})
         return (f"{host} is a member of etcd ({', '.join(listed)})", TAKE_OUT) if listed else None
 
     def _quorum(self) -> Problem | None:

@@ -13,8 +13,9 @@ from enum import StrEnum
 from pydantic import Field
 
 from base.spec import Model
+from providers.etcd_health import listed_members
 from providers.host_provisioning.etcd_guard import EtcdQuorum, Problem
-from wires.api.resources import ETCD_MEMBERS, NODE_LIST, ConfigMap, KubernetesReader, Metadata
+from wires.api.resources import NODE_LIST, KubernetesReader, Metadata
 
 INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
 WHOLE = 3
@@ -110,8 +111,7 @@ class ControlPlane:
 
     def _obstacle(self) -> Problem | None:
         found = self.api.get(self.vip, INFRASTRUCTURE, Infrastructure) or Infrastructure()
-        members = self.api.get(self.vip, ETCD_MEMBERS, ConfigMap) or ConfigMap()
-        obstacle = found.obstacle(len(members.data))
+        obstacle = found.obstacle(len(listed_members(self.api, self.vip) or ()))
         if obstacle or found.status.topology is not Topology.ONE:
             return obstacle
         nodes = self.api.get(self.vip, NODE_LIST, _Nodes) or _Nodes()

@@ -16,10 +16,11 @@ from base.errors import ConfigError, Fault, IncompleteError
 from base.progress import Report, Say, with_time_left
 from base.shown import few
 from base.spec import Model
+from providers.etcd_health import listed_members
 from providers.server_objects.comparison import differences, kept, refusals, unlinked
 from providers.server_objects.model import ServerObjectsSpec
 from providers.server_objects.objects import CLUSTER_LABEL, COLLECTIONS, HOST, MACHINE, PAUSED, PROVISIONING, path_of
-from wires.api.resources import ETCD_MEMBERS, ConfigMap, KubernetesKeeper, Objects, RefusedError
+from wires.api.resources import KubernetesKeeper, Objects, RefusedError
 
 INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
 POLL_S = 5.0
@@ -137,8 +138,7 @@ class ServerObjectsEngine:
         Once one Machine of the pools master and arbiter runs, the etcd operator admits only nodes whose Machine runs
         too (pkg/operator/starter.go of cluster-etcd-operator, b4786ae33).
         """
-        members = self.api.get(self.spec.api_vip, ETCD_MEMBERS, ConfigMap)
-        listed = {*members.data.values()} if members else set[str]()
+        listed = listed_members(self.api, self.spec.api_vip) or frozenset()
         outside = [name for name, addresses in self.spec.holders_of_etcd.items() if not listed & {*addresses}]
         return f"not in etcd yet: {', '.join(few(outside))}" if outside else None
 

@@ -42,6 +42,7 @@ from review.preview import UNKNOWN as PRINTED_UNKNOWN
 from testing import plans
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
+from testing.fakes.etcd import numbered, told_of_members
 from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
 from testing.preview_steps import preview, step_of
@@ -141,7 +142,7 @@ class Site:
     def listed(self, address: str) -> dict[int, str]:
         """Return the members of etcd, as one of them knows them."""
         self.revision(address)
-        return dict(enumerate(sorted(self.members)))
+        return numbered(sorted(self.members))
 
     def remove(self, address: str, member: int) -> None:
         """Remove a member of etcd."""
@@ -158,7 +159,7 @@ class Site:
         degraded = {"status": {"conditions": [{"type": DEGRADED, "status": "False"}]}}
         if path == ETCD_MEMBERS and not self.members:
             return None
-        members = {"data": {str(number): address for number, address in enumerate(sorted(self.members))}}
+        members = told_of_members(numbered(sorted(self.members)))
         return model.model_validate({ETCD_MEMBERS: members, ETCD: degraded}[path])
 
     def writes(self) -> dict[str, list[str]]:

@@ -2,7 +2,7 @@
 
 import hashlib
 from base64 import b64encode
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
@@ -17,6 +17,11 @@ CONFIG_MAPS, SECRETS = f"{NAMESPACE}/configmaps", f"{NAMESPACE}/secrets"
 DEGRADED = "EtcdMembersDegraded"
 SENT_BYTES = 32 * 1024
 """The blocks of a snapshot (snapshotSendBufferSize in v3rpc/maintenance.go of etcd 3.6.8)."""
+
+
+def numbered(addresses: Iterable[str]) -> dict[int, str]:
+    """Return members with these addresses by ids as long as etcd's, which are random 64 bits."""
+    return dict(enumerate(addresses, 0x2F79956F264CFA13))
 
 
 def told_of_members(members: Mapping[int, str]) -> dict[str, Any]:
@@ -41,12 +46,13 @@ def objects(members: Mapping[int, str], ca_pem: str, client: Pair) -> dict[str, 
 
 
 def degraded(members: Collection[str], unhealthy: Collection[str]) -> dict[str, str]:
-    """Return the etcd operator's condition about these members, of which some do not answer.
+    """Return the etcd operator's condition about the members of these names, of which some do not answer.
 
-    Source: pkg/operator/etcdmemberscontroller of the same.
+    Source: pkg/operator/etcdmemberscontroller, pkg/etcdcli/health.go of the same.
     """
-    words = f"{len(members) - len(unhealthy)} of {len(members)} members are available"
-    message = f"{words}, {', '.join(unhealthy)} is unhealthy" if unhealthy else "No unhealthy members found"
+    count = f"{len(members) - len(unhealthy)} of {len(members)} members are available"
+    words = [count, *(f"{name} is unhealthy" for name in unhealthy)]
+    message = ", ".join(words) if unhealthy else "No unhealthy members found"
     return {"type": DEGRADED, "status": str(bool(unhealthy)), "message": message}
 
 
@@ -62,8 +68,7 @@ class EtcdApi:
     @classmethod
     def of(cls, members: Sequence[str], ca_pem: str, client: Pair) -> Self:
         """Return one with these addresses of members."""
-        numbered = {7 * number: member for number, member in enumerate(members, 1)}
-        return cls(dict(objects(numbered, ca_pem, client)))
+        return cls(dict(objects(numbered(members), ca_pem, client)))
 
     def get(self, address: str, path: str, model: type[R]) -> R | None:
         """See `KubernetesReader`."""

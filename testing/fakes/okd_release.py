@@ -24,6 +24,7 @@ from typing import Any
 
 from base.clock import Clock
 from cluster.values.semver import Version
+from testing.fakes.etcd import told_of_members
 from testing.fakes.object_store import merged
 from wires.api.resources import (
     ETCD,
@@ -62,7 +63,7 @@ class FakeOkd:
     clock: Clock
     version: str = "4.21.2"
     upgradeable: bool = True
-    members: dict[str, str] = field(default_factory=dict)
+    members: dict[int, str] = field(default_factory=dict)
     """The addresses of etcd's members, by id."""
     degraded: dict[str, float] = field(default_factory=dict)
     """The operators that are Degraded, and since when."""
@@ -108,7 +109,7 @@ class FakeOkd:
             NODE_LIST: {"items": self._nodes()},
             POOLS: {"items": self._pools()},
             ETCD: {"status": {"conditions": conditions(EtcdMembersDegraded="False")}},
-            ETCD_MEMBERS: {"data": self.members},
+            ETCD_MEMBERS: told_of_members(self.members),
         }
         found = answers.get(path)
         return None if found is None else model.model_validate(copy.deepcopy(found))

@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from testing.certificate_requests import client_request, node, serving_request
+from testing.fakes.etcd import numbered, told_of_members
 from testing.fakes.sleeping_cluster import merge
 from testing.fakes.workloads import ENDS_S, Pod
 from tests.simulation.servers import Server, System
@@ -356,8 +357,8 @@ class SimKube:
         return self.cluster.etcd
 
     def _members(self) -> dict[str, Any] | None:
-        members = {each: self.cluster.nodes[each].address for each in self._etcd.members if each != BOOTSTRAP}
-        return {"data": members} if members else None  # else the etcd operator has not started
+        members = [self.cluster.nodes[each].address for each in self._etcd.members if each != BOOTSTRAP]
+        return told_of_members(numbered(members)) if members else None  # else the etcd operator has not started
 
     def _operator(self) -> dict[str, Any]:
         etcd = self._etcd

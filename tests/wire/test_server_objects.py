@@ -23,7 +23,7 @@ from providers.server_objects.engine import ServerObjectsEngine
 from providers.server_objects.model import ServerObjectsSpec
 from testing import clusters
 from testing.fakes.clock import FakeClock
-from testing.fakes.etcd import NAMESPACE, told_of_members
+from testing.fakes.etcd import NAMESPACE, numbered, told_of_members
 from testing.fakes.metal3 import HOSTS, Metal3
 from testing.fakes.object_store import ControllersClock
 from testing.namespaces import in_own_network, needs_root
@@ -51,7 +51,7 @@ def versions(api: OkdApi) -> dict[str, str]:
 def set_members(api: OkdApi, *names: str) -> None:
     """Have these servers, and no others, be members of etcd."""
     api.ensure("/api/v1/namespaces", {"metadata": {"name": NAMESPACE.rpartition("/")[2]}})
-    members = {number: str(server.address) for number, server in enumerate(PLAN.servers) if server.name in names}
+    members = numbered(str(server.address) for server in PLAN.servers if server.name in names)
     collection, _, name = ETCD_MEMBERS.rpartition("/")
     api.keep(collection, {"metadata": {"name": name}, **told_of_members(members)})
 

@@ -11,6 +11,7 @@ from cli.status import cluster as readers
 from cli.status.answers import Level, Row
 from cli.status.cluster import Cluster
 from testing import plans
+from testing.fakes.etcd import numbered, told_of_members
 from wires.api.resources import R
 from wires.segment.neighbours import own_address
 
@@ -78,7 +79,7 @@ def test_a_vip_that_this_machine_cannot_see_is_a_warning(
 
 
 def addresses(*last: int) -> dict[str, Any]:
-    return {"data": {f"id-{number}": f"192.168.111.{number}" for number in last}}
+    return told_of_members(numbered(f"192.168.111.{number}" for number in last))
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import yaml
 from testing import plans
 from testing.command_line import run
 from testing.fakes.clock import FakeClock
+from testing.fakes.etcd import numbered
 from testing.fakes.okd_release import FakeOkd, image_of
 from testing.kubeconfigs import write_kubeconfig
 from wires.api.kubernetes import KubeApi
@@ -29,7 +30,7 @@ class Site:
         write_kubeconfig(stack / "payload")
         self.okd = FakeOkd(FakeClock())
         servers = plans.plan().holders_of_etcd
-        self.okd.members = {server.name: str(server.address) for server in servers}
+        self.okd.members = numbered(str(server.address) for server in servers)
 
     def ask(self, **options: Any) -> CompletedProcess[str]:
         chosen = plans.options(**{"phase": "production", "upgrade": RELEASE, **options})

@@ -17,7 +17,8 @@ from testing.fakes.etcd import EtcdApi, FakeMembers, OperatedApi
 from wires.bmc.steps import run_steps
 
 VIP, HOST = "192.0.2.5", "master-2"
-ADDRESSES = {0x21: "192.0.2.21", 0x22: "192.0.2.22", 0x23: "192.0.2.23"}
+FIRST, SECOND, DEAD = 0x2F79956F264CFA13, 0x5F9E2165742930DD, 0x51CB78449DFE679
+ADDRESSES = {FIRST: "192.0.2.21", SECOND: "192.0.2.22", DEAD: "192.0.2.23"}
 CLIENT = authority("etcd-signer").issue_client("etcd-client")
 
 
@@ -66,7 +67,7 @@ def test_a_dead_server_leaves_etcd_then_the_cluster(rig: Rig, tmp_path: Path) ->
     finally:
         log.close()
     assert (rig.members.removed, rig.api.deleted) == (["192.0.2.23"], [HOST])
-    assert rig.members.listed == {0x21: "192.0.2.21", 0x22: "192.0.2.22"}
+    assert rig.members.listed == {FIRST: "192.0.2.21", SECOND: "192.0.2.22"}
     assert "etcd of api.okd.lab.test: remove member master-2" in (tmp_path / "run.jsonl").read_text()
 
 
@@ -99,9 +100,9 @@ def test_a_member_that_declines_is_not_dead(rig: Rig, says: str) -> None:
 @pytest.mark.parametrize("learns", [True, False], ids=["learner", "no-member"])
 def test_what_has_no_vote_leaves_a_member_that_is_alone(rig: Rig, learns: bool) -> None:
     """A server that was to join a control plane of one, and died on the way: etcd never counted on it."""
-    for number in (0x22, *(() if learns else (0x23,))):
+    for number in (SECOND, *(() if learns else (DEAD,))):
         del rig.members.listed[number]
-    voter = {0x21: "192.0.2.21"}
+    voter = {FIRST: "192.0.2.21"}
     rig.api.members, rig.api.unhealthy = lambda: voter, lambda: []
     rig.departure.prove()
     rig.departure._remove()
@@ -109,12 +110,12 @@ def test_what_has_no_vote_leaves_a_member_that_is_alone(rig: Rig, learns: bool) 
 
 
 def test_a_voter_stays_beside_one_that_would_be_alone(rig: Rig) -> None:
-    del rig.members.listed[0x22]
+    del rig.members.listed[SECOND]
     assert rig.refused() == f"master-2: not wiped: etcd has 1 other members, wanted 2 or more. Fix: {KEEP}"
 
 
 def test_a_server_that_is_out_needs_no_etcd(rig: Rig) -> None:
-    del rig.members.listed[0x23]
+    del rig.members.listed[DEAD]
     rig.api.nodes.discard(HOST)
     rig.members.broken = {}
     rig.departure.prove()
@@ -127,7 +128,7 @@ def test_what_a_killed_run_has_left_is_done(rig: Rig, left: str) -> None:
     if left == "member":
         rig.api.nodes.discard(HOST)
     else:
-        del rig.members.listed[0x23]
+        del rig.members.listed[DEAD]
     rig.departure.prove()
     run_steps(rig.departure.take_out(), rig.clock)
     done = (["192.0.2.23"], []) if left == "member" else ([], [HOST])
@@ -202,7 +203,7 @@ def test_nothing_is_wiped_before_the_operator_has_seen_it(rig: Rig) -> None:
 def test_it_is_back_once_it_is_a_member_that_answers(rig: Rig) -> None:
     run_steps(rig.departure.take_out(), rig.clock)
     assert rig.departure.missing() == "it is not yet a member of etcd"
-    rig.members.listed[0x24] = "192.0.2.23"
+    rig.members.listed[DEAD + 1] = "192.0.2.23"
     assert str(rig.departure.missing()).startswith("a member of etcd does not answer: 2 of 3 members are available")
     rig.members.broken = {}
     assert rig.departure.missing() is None

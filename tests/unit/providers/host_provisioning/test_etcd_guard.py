@@ -7,6 +7,7 @@ import pytest
 
 from base.errors import ProvisioningError
 from base.progress import Progress
+from providers.etcd_health import UnlistedError
 from providers.host_provisioning.etcd_guard import RUNNING, EtcdQuorum
 from testing.fakes.clock import FakeClock
 from wires.api.resources import R
@@ -36,6 +37,9 @@ OUT: dict[str, dict[str, Any]] = {
     ETCD: etcd(degraded("False", "No unhealthy members found")),
 }
 """After the server was taken out."""
+NODES = {"data": {"master-0": "192.0.2.21", "master-1": "192.0.2.22"}}
+"""As the etcd operator of 4.23 (b4786ae33) wrote it with a real API, while it could not list the members of etcd."""
+UNLISTED = "the etcd operator could not ask the members, and lists nodes in place of them"
 
 
 @dataclass
@@ -92,6 +96,7 @@ def test_a_server_that_was_taken_out_may_be_wiped() -> None:
         pytest.param(
             {MEMBERS: {}}, "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd", id="no-config-map"
         ),
+        pytest.param({MEMBERS: NODES}, UNLISTED, id="nodes-in-place-of-members"),
         pytest.param(
             {ETCD: etcd(degraded("True", "1 of 2 members are available, master-1 is unhealthy"))},
             "a member of etcd does not answer: 1 of 2 members are available, master-1 is unhealthy",
@@ -140,12 +145,28 @@ def test_a_server_is_back_once_all_members_answer(
     assert quorum(FakeApi({**OUT, **resources})).absence(addresses) == why
 
 
+def test_a_node_that_is_listed_in_place_of_a_member_is_not_back() -> None:
+    with pytest.raises(UnlistedError, match=UNLISTED):
+        quorum(FakeApi({**OUT, MEMBERS: NODES})).absence(["192.0.2.22"])
+
+
+def test_an_operator_that_lists_nodes_is_asked_again() -> None:
+    api = FakeApi({**OUT, MEMBERS: NODES})
+    clock = FakeClock()
+    etcd = EtcdQuorum(api, VIP, clock, lambda _: api.resources.update(OUT))
+    etcd.refuse_member("master-2", ["192.0.2.23"])
+    assert clock.now() > FakeClock().now()
+
+
 def test_in_phase_bootstrap_only_a_member_is_refused() -> None:
     api = FakeApi({**OUT, NODE: {"metadata": {"name": "master-2"}}})
     etcd = quorum(api, in_production=False)
     etcd.refuse_member("master-2", ["192.0.2.23"])
     with pytest.raises(ProvisioningError, match=r"master-2 is a member of etcd \(192\.0\.2\.22\)"):
         etcd.refuse_member("master-2", ["192.0.2.22"])
+    api.resources[MEMBERS] = NODES
+    with pytest.raises(ProvisioningError, match=UNLISTED):
+        etcd.refuse_member("master-2", ["192.0.2.23"])
 
 
 def test_an_api_that_does_not_answer_allows_nothing() -> None:

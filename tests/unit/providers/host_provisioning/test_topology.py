@@ -11,7 +11,7 @@ from providers.etcd_health import DEGRADED
 from providers.host_provisioning.etcd_guard import IN_PRODUCTION, EtcdQuorum
 from providers.host_provisioning.topology import ASK, INFRASTRUCTURE, LOWER, ControlPlane, Infrastructure
 from testing.fakes.clock import FakeClock
-from testing.fakes.etcd import EtcdApi, told_of_members
+from testing.fakes.etcd import EtcdApi, numbered, told_of_members
 from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST
 
 VIP = "192.0.2.5"
@@ -64,7 +64,7 @@ def control_plane(
     found: dict[str, Any] | None, *voters: str, nodes: tuple[str, ...] = ("only-a",), down: bool = False
 ) -> ControlPlane:
     resources = {
-        ETCD_MEMBERS: told_of_members(dict(enumerate(voters, 1))),
+        ETCD_MEMBERS: told_of_members(numbered(voters)),
         ETCD: {"status": {"conditions": [{"type": DEGRADED, "status": "False"}]}},
         NODE_LIST: {"items": [{"metadata": {"name": name}} for name in nodes]},
     }

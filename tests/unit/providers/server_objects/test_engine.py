@@ -14,6 +14,7 @@ from providers.server_objects.model import ServerObjectsOuts, ServerObjectsSpec
 from providers.server_objects.writes import planned
 from testing import clusters, plans
 from testing.fakes.clock import FakeClock
+from testing.fakes.etcd import numbered, told_of_members
 from testing.fakes.metal3 import Metal3, Object
 from testing.fakes.object_store import ETCD_MEMBERS, INFRASTRUCTURE, ControllersClock, ObjectStore
 from testing.progress import into
@@ -35,7 +36,7 @@ SPEC = spec_of()
 
 def members(*names: str) -> Object:
     addresses = [SPEC.holders_of_etcd[name][-1] for name in names]
-    return {"metadata": {"name": "etcd-endpoints"}, "spec": {}, "data": {f"id-{own}": own for own in addresses}}
+    return {"metadata": {"name": "etcd-endpoints"}, "spec": {}, **told_of_members(numbered(addresses))}
 
 
 @dataclass
@@ -142,6 +143,14 @@ def test_nothing_is_written_before_each_holder_of_etcd_is_in_it(plan: ClusterPla
     assert rig.store.calls == []
     del rig.store.resources[ETCD_MEMBERS]
     assert "not in etcd yet: okd-master-0, okd-master-1, okd-master-2, after" in rig.late()
+
+
+def test_nodes_that_are_listed_in_place_of_members_are_not_in_etcd() -> None:
+    rig = Rig()
+    nodes = {"data": dict(zip(MASTERS, members(*MASTERS)["data"].values(), strict=True))}
+    rig.store.store_at(ETCD_MEMBERS, {**members(), **nodes}, "uid-e")
+    assert "the etcd operator could not ask the members, and lists nodes in place of them" in rig.late()
+    assert rig.store.calls == []
 
 
 def test_compute_is_linked_while_a_member_of_etcd_is_out(linked: Rig) -> None:
