@@ -7,13 +7,18 @@ from wires.api.resources import ETCD, ETCD_MEMBERS, ConfigMap, KubernetesReader,
 DEGRADED = "EtcdMembersDegraded"
 """The operator's condition that a member does not answer; `EtcdMembersAvailable` says only that a majority does.
 
-What it says may be two minutes old: it is written once a minute, from what was asked within the last one.
-Source: pkg/operator/etcdmemberscontroller, pkg/etcdcli/cached_members.go of openshift/cluster-etcd-operator,
-b4786ae33.
+What it says may be 150 s old: it is written once a minute, from what was asked within the last one, and a member that
+is silent is asked for 30 s. With the real operator, a server that lost its power was reported after 135 s (2026-11).
+Source: pkg/operator/etcdmemberscontroller and pkg/etcdcli of openshift/cluster-etcd-operator, b4786ae33.
 """
 UNASKED = "EtcdMembersControllerDegraded"
 """Its condition that it cannot ask them: what it said of them before then stays (same source, `sync`)."""
 
+ROLLS = "NodeInstallerProgressing"
+"""Its condition that it restarts the members with new files, one after another, as it does once a member has joined.
+
+Source: pkg/operator/staticpod/controller/installer of openshift/library-go, vendored by the same.
+"""
 MEMBER = re.compile(r"[0-9a-f]{9,16}")
 """The key of a member: its random id in hex, which has fewer than 9 digits once in four billion."""
 
@@ -28,8 +33,8 @@ class UnlistedError(ConnectionError):
 def listed_members(api: KubernetesReader, vip: str) -> frozenset[str] | None:
     """Return the addresses of the members that vote. None: the operator has not listed any yet.
 
-    From OKD 4.21 on, an operator that cannot list the members writes the addresses of all nodes, by their names,
-    until it can (pkg/operator/etcdendpointscontroller of openshift/cluster-etcd-operator, ac507248a).
+    From OKD 4.21 on, an operator that cannot list them writes the addresses of all nodes, by their names, until it
+    can (pkg/operator/etcdendpointscontroller of the same, ac507248a); no condition tells of it.
 
     Raises:
         UnlistedError: It has done so.
@@ -59,3 +64,16 @@ def member_problem(api: KubernetesReader, vip: str) -> str | None:
     if degraded.status == "False":
         return None
     return f"a member of etcd does not answer: {degraded.message or degraded.status}"
+
+
+def rollout(api: KubernetesReader, vip: str) -> str | None:
+    """Return how far the operator is with a restart of all members. None: it restarts none.
+
+    Raises:
+        OSError: The API cannot be asked.
+    """
+    etcd = api.get(vip, ETCD, Reporting)
+    rolls = etcd.status.condition(ROLLS) if etcd else None
+    if rolls is None or rolls.status == "False":
+        return None
+    return f"the etcd operator restarts the members, one after another: {rolls.message or rolls.status}"

@@ -1,7 +1,8 @@
 """A stand-in for OKD's etcd operator: it reports etcd's members through the lab's Kubernetes, and how to reach them.
 
-It adds and removes no member: a node's own etcd does that (lab/go/etcd). The lab's etcd wants no certificate of its
-clients; that of OKD does, as in `tests/wire/test_etcd_snapshot.py`.
+It adds and removes no member: a node's own etcd does that (lab/go/etcd). OKD's restarts all of them after a change;
+this one only says so, until it looks again. The lab's etcd wants no certificate of its clients; that of OKD does, as
+in `tests/wire/test_etcd_snapshot.py`.
 """
 
 from dataclasses import dataclass, field
@@ -13,7 +14,7 @@ from lab.rehearsal.okd_api import OkdApi
 from lab.rehearsal.operators import Operators
 from lab.rehearsal.segment import status
 from testing.certificates import Authority, Pair
-from testing.fakes.etcd import NAMESPACE, degraded, objects
+from testing.fakes.etcd import NAMESPACE, degraded, objects, rolling
 from wires.api.resources import ETCD
 
 PORT, OK = 2379, 200
@@ -29,8 +30,8 @@ class EtcdOperator(Operators):
     ca_pem: str
     """The CA that signs the certificates of etcd's members."""
     _is_prepared: bool = field(default=False, init=False)
-    _reported: object = field(default=None, init=False)
-    """The members, and those that do not answer, as last reported."""
+    _reported: tuple[dict[int, str], list[str], str] | None = field(default=None, init=False)
+    """The members, those that do not answer, and whether all are restarted, as last reported."""
 
     def step(self) -> None:
         """See `Operators`."""
@@ -49,13 +50,16 @@ class EtcdOperator(Operators):
         if not self._is_prepared:
             self.api.ensure("/api/v1/namespaces", {"metadata": {"name": NAMESPACE.rpartition("/")[2]}})
             self._is_prepared = True
-        lost = [address for address in members.values() if not self._answers(address)]
-        if self._reported != (members, lost):  # most looks find nothing new
+        lost = [voter.name for voter in voters if voter.number in members and not self._answers(voter.address)]
+        had = self._reported[0] if self._reported else members
+        rolls = "0 nodes have achieved new revision 2" if had != members else ""
+        if self._reported != (members, lost, rolls):  # most looks find nothing new
             for path, content in objects(members, self.ca_pem, self._client).items():
                 collection, _, name = path.rpartition("/")
                 self.api.keep(collection, {"metadata": {"name": name}, **content})
+            self.api.report_condition(ETCD, rolling(rolls))
             self.api.report_condition(ETCD, degraded(list(members.values()), lost))
-            self._reported = members, lost
+            self._reported = members, lost, rolls
         return voters
 
     @cached_property

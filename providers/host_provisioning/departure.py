@@ -23,7 +23,7 @@ OFF = (
     "already, remove its line from `reinstall`"
 )
 OUT_S = 300.0
-"""Time for the operator to report that the server is out; it looks once a minute (its etcdmemberscontroller)."""
+"""Time for the operator to report that the server is out, which it may tell 150 s late (`etcd_health.DEGRADED`)."""
 POLL_S = 5.0
 OTHERS = 2
 """Members that have to be left of those that vote, so that a majority is more than one machine."""
@@ -70,7 +70,7 @@ class Departure:
             yield POLL_S
 
     def missing(self) -> str | None:
-        """Return why the server is not back in etcd. None: it is a member, and all members answer."""
+        """Return why the server is not back in etcd. None: it is a member, and all members answer and stay up."""
         try:
             return self.quorum.absence(self.addresses)
         except OSError as error:

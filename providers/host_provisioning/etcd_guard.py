@@ -12,7 +12,7 @@ from base.clock import Clock
 from base.errors import ProvisioningError
 from base.progress import Report
 from base.spec import Model
-from providers.etcd_health import UnlistedError, listed_members, member_problem
+from providers.etcd_health import UnlistedError, listed_members, member_problem, rollout
 from providers.patience import patiently
 from wires.api.resources import (
     ETCD,
@@ -130,12 +130,16 @@ class EtcdQuorum:
         return self.node(host) or self._members(host, addresses) or self._quorum()
 
     def absence(self, addresses: Collection[str]) -> str | None:
-        """Return why a server is not back in etcd, with all members answering. None: it is.
+        """Return why a server is not back in etcd, with all members answering, and none about to be restarted.
+
+        The operator restarts each of them once the server is a member: until then, no other one may leave.
 
         Raises:
             OSError: The API cannot be asked.
         """
-        return member_problem(self.api, self.vip) if self.votes(addresses) else "it is not yet a member of etcd"
+        if not self.votes(addresses):
+            return "it is not yet a member of etcd"
+        return member_problem(self.api, self.vip) or rollout(self.api, self.vip)
 
     def votes(self, addresses: Collection[str]) -> bool:
         """Return whether a server's member of etcd votes: the operator lists no learner.

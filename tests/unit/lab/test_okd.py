@@ -27,7 +27,7 @@ from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
 from providers.etcd_access import EtcdAccess
-from providers.etcd_health import member_problem
+from providers.etcd_health import member_problem, rollout
 from providers.okd_installed.engine import OkdInstalledEngine
 from providers.okd_installed.model import OkdInstalledOuts
 from providers.server_objects.model import ServerObjectsSpec
@@ -238,8 +238,20 @@ def test_this_program_finds_etcds_members_and_the_one_that_is_dead(cluster: Clus
     assert member_problem(api, "") is None
     cluster.dead = {addresses[0]}
     cluster.act()
-    words = f"a member of etcd does not answer: 2 of 3 members are available, {addresses[0]} is unhealthy"
+    words = "a member of etcd does not answer: 2 of 3 members are available, okd-master-0 is unhealthy"
     assert member_problem(api, "") == words
+
+
+def test_all_members_are_restarted_once_they_are_others(cluster: Cluster) -> None:
+    """As OKD's operator does, which the replacement of a server waits for."""
+    cluster.act()
+    seen = []
+    for masters in (MASTERS, MASTERS[:2], MASTERS[:2]):
+        cluster.set_voters(*masters)
+        cluster.okd.etcd_operator.look()
+        seen.append(rollout(Reader(cluster.client), ""))
+    words = "the etcd operator restarts the members, one after another: 0 nodes have achieved new revision 2"
+    assert seen == [None, words, None]
 
 
 def test_a_cluster_at_rest_is_read_and_not_written(cluster: Cluster) -> None:

@@ -206,6 +206,10 @@ def test_it_is_back_once_it_is_a_member_that_answers(rig: Rig) -> None:
     rig.members.listed[DEAD + 1] = "192.0.2.23"
     assert str(rig.departure.missing()).startswith("a member of etcd does not answer: 2 of 3 members are available")
     rig.members.broken = {}
+    rig.api.revisions = "2 nodes are at revision 1; 1 node is at revision 2; 0 nodes have achieved new revision 3"
+    restarts = f"the etcd operator restarts the members, one after another: {rig.api.revisions}"
+    assert rig.departure.missing() == restarts
+    rig.api.revisions = ""
     assert rig.departure.missing() is None
     rig.api.api.down = True
     assert str(rig.departure.missing()).startswith("etcd cannot be asked: ConnectionRefusedError")
