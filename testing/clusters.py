@@ -100,6 +100,12 @@ def compact(config: dict[str, Any]) -> None:
     del bare(config)["hosts"][3:]
 
 
+def single(config: dict[str, Any]) -> None:
+    """Leave a control plane of one, with two planned spares of it."""
+    compact(config)
+    config["controlPlane"]["replicas"] = 1
+
+
 def arbiter(config: dict[str, Any]) -> None:
     """Make the third host of the control plane an arbiter."""
     config["controlPlane"]["replicas"] = 2
@@ -201,6 +207,13 @@ VARIANTS = {
     "multicast": Variant(options={"vrrp": {"api": "multicast"}}),
     "compact": Variant(
         compact, {"node_addresses": _three(plans.options()["node_addresses"]), "consent": _three(plans.CONSENT)}
+    ),
+    "single": Variant(
+        single,
+        {
+            "node_addresses": _three(plans.options()["node_addresses"]),
+            "consent": {plans.HOSTS[0]: plans.CONSENT[plans.HOSTS[0]]},
+        },
     ),
     "arbiter": Variant(arbiter, {"payload": {**plans.PAYLOAD, "arbiter": "e4" * 32}}),
     "fenced": Variant(

@@ -96,12 +96,20 @@ class Members:
         """Let a learner vote. False: it is not in step with the leader yet, or this is no leader."""
         return self._member("promote", {"ID": str(member)})
 
+    def listed(self) -> list[dict[str, Any]]:
+        """Return what the first one, with a majority, tells of each."""
+        found: list[dict[str, Any]] = self._cluster("list", {"linearizable": True})["members"]
+        return found
+
     def _member(self, what: str, body: dict[str, Any]) -> bool:
         try:
-            called(f"https://{ADDRESSES[0]}:2379/v3/cluster/member/{what}", body, self._tls(ADDRESSES[0]))
+            self._cluster(what, body)
         except HTTPError:
             return False
         return True
+
+    def _cluster(self, what: str, body: dict[str, Any]) -> dict[str, Any]:
+        return called(f"https://{ADDRESSES[0]}:2379/v3/cluster/member/{what}", body, self._tls(ADDRESSES[0]))
 
     def call(self, path: str, message: dict[str, str], address: str = ADDRESSES[0]) -> dict[str, Any]:
         """Make a call of etcd's JSON gateway, its texts in base64."""

@@ -60,31 +60,32 @@ def routed(machine: Machine) -> list[Address]:
     return [ip_address(line.split()[1]) for line in shown.splitlines()]
 
 
-def test_spares_that_join_leave_the_vip_where_it_is(tmp_path: Path, certificate: str, measured: Measured) -> None:
+@pytest.mark.parametrize("name", ["spares", "single"])
+def test_spares_that_join_leave_the_vip_where_it_is(
+    name: str, tmp_path: Path, certificate: str, measured: Measured
+) -> None:
     def scenario() -> None:
-        with cluster_of("spares", tmp_path, certificate) as cluster:
-            *first, three, four = cluster.nodes
-            for name in first:
-                cluster.start_node(name)
+        with cluster_of(name, tmp_path, certificate) as cluster:
+            *first, next_one, last = cluster.nodes
+            for node in first:
+                cluster.start_node(node)
             cluster.until_healthy(*first)
             cluster.until_held_by("okd-master-0")
-            spares_down = "control_plane/okd-master-4 is DOWN"
-            until("a spare is down", lambda: spares_down in cluster.nodes[first[-1]].log("haproxy"))
+            spare_down = f"control_plane/{last} is DOWN"
+            until("a spare is down", lambda: spare_down in cluster.nodes[first[-1]].log("haproxy"))
             with connects_of_a_client(cluster.vips[0]) as connects:
-                for name in (three, four):
-                    cluster.start_node(name)
-                    cluster.until_healthy(name)
+                for node in (next_one, last):
+                    cluster.start_node(node)
+                    cluster.until_healthy(node)
                     assert cluster.holders() == {"okd-master-0"}
-                assert [cluster.nodes[name].log("keepalived").count("MASTER STATE") for name in (three, four)] == [
-                    0,
-                    0,
-                ]
+                masters = [cluster.nodes[node].log("keepalived").count("MASTER STATE") for node in (next_one, last)]
+                assert masters == [0, 0]
             assert connects.failed == 0, connects.problems
-            measured(f"two spares join: {figures(connects)}")
-            for name in first:
-                cluster.nodes.pop(name).die()
-            died_s = cluster.until_held_by(three)
-            measured(f"the first three died, moved in {died_s:.1f} s")
+            measured(f"{name}: two spares join, {figures(connects)}")
+            for node in first:
+                cluster.nodes.pop(node).die()
+            died_s = cluster.until_held_by(next_one)
+            measured(f"{name}: all that were there first died, moved in {died_s:.1f} s")
 
     in_own_network(scenario)
 

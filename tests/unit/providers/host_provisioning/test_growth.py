@@ -35,21 +35,16 @@ def test_a_spare_that_was_planned_joins(options: dict[str, object]) -> None:
     assert faults(before, clusters.grown(before)) == []
 
 
-def of_one(planned: int) -> tuple[ClusterPlan, ClusterPlan]:
-    """Return a plan of one server of the control plane, with as many planned spares; and one of three."""
-    after = clusters.plan("compact", phase="production", snapshots="/saved")
-    only, *others = after.hosts
-    spares = (PlannedHost.model_validate({**dict(host), "role": None, "spare_of": host.role}) for host in others)
-    return after.changed(hosts=(only, *tuple(spares)[:planned])), after
-
-
 def test_two_planned_spares_join_a_control_plane_of_one() -> None:
-    assert faults(*of_one(2)) == []
+    before = clusters.plan("single", phase="production", snapshots="/saved")
+    assert faults(before, clusters.grown(before)) == []
 
 
 @pytest.mark.parametrize("planned", [0, 1])
 def test_spares_that_one_server_was_not_installed_with_are_refused_by_name(planned: int) -> None:
-    assert faults(*of_one(planned)) == [
+    after = clusters.grown(plan := clusters.plan("single", phase="production", snapshots="/saved"))
+    before = plan.changed(hosts=plan.hosts[: 1 + planned])
+    assert faults(before, after) == [
         f"{name}: not listed as a VRRP peer (unicast) by okd-master-0, so two hosts would claim a VIP"
         for name in plans.HOSTS[1 + planned : 3]
     ]
