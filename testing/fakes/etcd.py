@@ -99,6 +99,8 @@ class OperatedApi:
     unhealthy: Callable[[], Collection[str]]
     nodes: set[str]
     stopped: bool = False
+    learners: set[str] = field(default_factory=set)
+    """The addresses of members that do not vote, which the operator does not list, although their health counts."""
     revisions: str = ""
     """The operator's words for a restart of all members; empty: it restarts none."""
     deleted: list[str] = field(default_factory=list)
@@ -126,7 +128,8 @@ class OperatedApi:
 
     def _report(self) -> None:
         members = self.members()
-        self.api.resources[ETCD_MEMBERS] = told_of_members(members)
+        voters = {number: address for number, address in members.items() if address not in self.learners}
+        self.api.resources[ETCD_MEMBERS] = told_of_members(voters)
         conditions = [degraded([*members.values()], self.unhealthy()), rolling(self.revisions)]
         self.api.resources[ETCD] = {"status": {"conditions": conditions}}
 
