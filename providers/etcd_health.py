@@ -12,7 +12,7 @@ is silent is asked for 30 s. With the real operator, a server that lost its powe
 Source: pkg/operator/etcdmemberscontroller and pkg/etcdcli of openshift/cluster-etcd-operator, b4786ae33.
 """
 UNASKED = "EtcdMembersControllerDegraded"
-"""Its condition that it cannot ask them: what it said of them before then stays (same source, `sync`)."""
+"""Its condition that it could not ask them, or not write what it saw: what it said before stays (same source)."""
 
 ROLLS = "NodeInstallerProgressing"
 """Its condition that it restarts the members with new files, one after another, as it does once a member has joined.
@@ -58,7 +58,7 @@ def member_problem(api: KubernetesReader, vip: str) -> str | None:
     degraded = etcd.status.condition(DEGRADED) if etcd else None
     unasked = etcd.status.condition(UNASKED) if etcd else None
     if unasked and unasked.status == "True":
-        return f"the etcd operator cannot ask the members: {unasked.message or UNASKED}"
+        return f"the etcd operator cannot report on the members: {unasked.message or UNASKED}"
     if degraded is None:
         return f"etcd's condition {DEGRADED} is missing"
     if degraded.status == "False":

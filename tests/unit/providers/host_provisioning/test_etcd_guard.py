@@ -107,7 +107,7 @@ def test_a_server_that_was_taken_out_may_be_wiped() -> None:
         ),
         pytest.param(
             {ETCD: etcd(degraded("False", "No unhealthy members found"), UNASKED)},
-            "the etcd operator cannot ask the members: etcdserver: request timed out",
+            "the etcd operator cannot report on the members: etcdserver: request timed out",
             id="a-report-of-before",
         ),
         pytest.param({ETCD: etcd()}, "etcd's condition EtcdMembersDegraded is missing", id="no-condition"),
