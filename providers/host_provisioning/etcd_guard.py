@@ -28,6 +28,11 @@ RUNNING = "EtcdRunningInCluster"
 
 Source: pkg/operator/ceohelpers/external_etcd_status.go and pkg/tnf of the same, b4786ae33.
 """
+MACHINES = (
+    "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines"
+    "?labelSelector=machine.openshift.io%2Fcluster-api-machine-role%20in%20(master,arbiter)"
+)
+"""The Machines by which the operator admits a node, once one of them runs (its clustermembercontroller)."""
 TAKE_OUT = (
     "take the server out first (docs/how-to/replace-a-control-plane-server.md); or, if an earlier `pulumi up` has "
     "reinstalled it already, remove its line from `reinstall`"
@@ -58,6 +63,23 @@ class SilentEtcdError(ConnectionError):
 
 class _Node(Model):
     metadata: Metadata
+
+
+class _Address(Model):
+    address: str
+
+
+class _MachineStatus(Model):
+    phase: str = ""
+    addresses: tuple[_Address, ...] = ()
+
+
+class _Machine(Model):
+    status: _MachineStatus = _MachineStatus()
+
+
+class _Machines(Model):
+    items: tuple[_Machine, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -132,13 +154,14 @@ class EtcdQuorum:
     def absence(self, addresses: Collection[str]) -> str | None:
         """Return why a server is not back in etcd, with all members answering, and none about to be restarted.
 
-        The operator restarts each of them once the server is a member: until then, no other one may leave.
+        The operator restarts each of them once the server is a member: until then, no other one may leave. On
+        platform baremetal it admits none without a Machine, which `ServerObjects` makes, and then waits for etcd.
 
         Raises:
             OSError: The API cannot be asked.
         """
         if not self.votes(addresses):
-            return "it is not yet a member of etcd"
+            return None if self._lacks_machine(addresses) else "it is not yet a member of etcd"
         return member_problem(self.api, self.vip) or rollout(self.api, self.vip)
 
     def votes(self, addresses: Collection[str]) -> bool:
@@ -157,6 +180,12 @@ class EtcdQuorum:
         """
         node = self.api.get(self.vip, f"{NODE_LIST}/{host}", _Node)
         return (f"node {host} exists", TAKE_OUT) if node else None
+
+    def _lacks_machine(self, addresses: Collection[str]) -> bool:
+        listed = self.api.get(self.vip, MACHINES, _Machines)
+        running = [each.status for each in listed.items if each.status.phase == "Running"] if listed else []
+        known = {it.address for status in running for it in status.addresses}
+        return bool(running) and not known & {*addresses}
 
     def _members(self, host: str, addresses: Collection[str]) -> Problem | None:
         members = listed_members(self.api, self.vip)

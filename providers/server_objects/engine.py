@@ -5,7 +5,7 @@ metal3 may touch a server by one of them.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -46,6 +46,8 @@ class ServerObjectsEngine:
     clock: Clock
     report: Report
     warn: Say
+    _joining: set[str] = field(default_factory=set, init=False)
+    """Objects that this run has written, of servers with a copy of etcd: these are members in the end."""
 
     def ensure(self, gone: Collection[str], *, deadline_s: float) -> None:
         """Make, repair and delete objects until all are as wanted, and every Machine runs as its node.
@@ -82,6 +84,8 @@ class ServerObjectsEngine:
             # Those read before the writes: whatever was written is missing among them, so it is read once more.
             if late := self._write(found, gone) or self._missing(found, gone):
                 return late
+            if self._joining and (outside := self._out_of_etcd()):
+                return outside
             self._warn_of_kept(found)
         except OSError as error:
             return f"{self.spec.api_vip}: {type(error).__name__}: {error}"
@@ -112,8 +116,10 @@ class ServerObjectsEngine:
         """Make and repair objects in their order, then delete; return why nothing may be written yet."""
         objects = self.spec.objects
         wrong = [name for name in self.spec.in_order if name not in found or differences(objects[name], found[name])]
-        if any(self._concerns_etcd(name) for name in wrong) and (outside := self._out_of_etcd()):
-            return outside
+        if any(map(self._concerns_etcd, wrong)):
+            if not self._admits_by_machine(found) and (outside := self._out_of_etcd()):
+                return outside
+            self._joining.update(wrong)
         for name in wrong:
             try:
                 self._make(name) if name not in found else self._repair(name, found[name])
@@ -132,12 +138,16 @@ class ServerObjectsEngine:
         kind, _, own = name.partition("/")
         return kind == PROVISIONING or own in self.spec.holders_of_etcd
 
-    def _out_of_etcd(self) -> str | None:
-        """Return the servers that should hold a copy of etcd, and are no members.
+    def _admits_by_machine(self, found: Found) -> bool:
+        """Whether the etcd operator admits only nodes that have a Machine: once one of the control plane runs.
 
-        Once one Machine of the pools master and arbiter runs, the etcd operator admits only nodes whose Machine runs
-        too (pkg/operator/starter.go of cluster-etcd-operator, b4786ae33).
+        Source: pkg/operator/clustermembercontroller of openshift/cluster-etcd-operator, b4786ae33.
         """
+        holders = (found.get(f"{MACHINE}/{name}", {}) for name in self.spec.holders_of_etcd)
+        return any(each.get("status", {}).get("phase") == "Running" for each in holders)
+
+    def _out_of_etcd(self) -> str | None:
+        """Return the servers that should hold a copy of etcd, and are no members."""
         listed = listed_members(self.api, self.spec.api_vip) or frozenset()
         outside = [name for name, addresses in self.spec.holders_of_etcd.items() if not listed & {*addresses}]
         return f"not in etcd yet: {', '.join(few(outside))}" if outside else None

@@ -160,7 +160,8 @@ class Site:
         if path == ETCD_MEMBERS and not self.members:
             return None
         members = told_of_members(numbered(sorted(self.members)))
-        return model.model_validate({ETCD_MEMBERS: members, ETCD: degraded}[path])
+        answer = {ETCD_MEMBERS: members, ETCD: degraded}.get(path)  # there is no Machine
+        return model.model_validate(answer) if answer else None
 
     def writes(self) -> dict[str, list[str]]:
         """Return what was written to each machine's BMC, by serial."""

@@ -8,7 +8,7 @@ import pytest
 from base.errors import ProvisioningError
 from base.progress import Progress
 from providers.etcd_health import UnlistedError
-from providers.host_provisioning.etcd_guard import RUNNING, EtcdQuorum
+from providers.host_provisioning.etcd_guard import MACHINES, RUNNING, EtcdQuorum
 from testing.fakes.clock import FakeClock
 from wires.api.resources import R
 
@@ -148,6 +148,21 @@ def test_a_server_is_back_once_all_members_answer(
 def test_a_node_that_is_listed_in_place_of_a_member_is_not_back() -> None:
     with pytest.raises(UnlistedError, match=UNLISTED):
         quorum(FakeApi({**OUT, MEMBERS: NODES})).absence(["192.0.2.22"])
+
+
+@pytest.mark.parametrize(
+    ("phase", "address", "why"),
+    [
+        pytest.param("Running", "192.0.2.21", None, id="no-machine-of-its-own"),
+        pytest.param("Running", "192.0.2.23", "it is not yet a member of etcd", id="its-machine"),
+        pytest.param("Provisioning", "192.0.2.21", "it is not yet a member of etcd", id="none-runs"),
+    ],
+)
+def test_a_server_that_lacks_its_machine_is_not_admitted_yet(phase: str, address: str, why: str | None) -> None:
+    """The operator: `Ignoring node (master-3) for scale-up: no Machine found referencing this node's internal IP`."""
+    status = {"phase": phase, "addresses": [{"type": "InternalIP", "address": address}]}
+    machines = {MACHINES: {"items": [{"metadata": {"name": "a"}, "status": status}]}}
+    assert quorum(FakeApi({**OUT, **machines})).absence(["192.0.2.23"]) == why
 
 
 def test_an_operator_that_lists_nodes_is_asked_again() -> None:

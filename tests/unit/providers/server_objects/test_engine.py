@@ -145,6 +145,18 @@ def test_nothing_is_written_before_each_holder_of_etcd_is_in_it(plan: ClusterPla
     assert "not in etcd yet: okd-master-0, okd-master-1, okd-master-2, after" in rig.late()
 
 
+def test_a_server_that_joins_etcd_gets_its_machine_first(linked: Rig) -> None:
+    """The operator admits no node without one, once a Machine of the control plane runs."""
+    for kind in ("machines", "baremetalhosts"):
+        linked.store.remove(kind, MASTERS[2])
+    linked.store.store_at(ETCD_MEMBERS, members(*MASTERS[:2]), "uid-e")
+    assert f"not in etcd yet: {MASTERS[2]}" in linked.late()
+    assert {f"create baremetalhosts/{MASTERS[2]}", f"create machines/{MASTERS[2]}"} <= {
+        f"{method} {path}" for method, path in linked.store.calls
+    }
+    assert linked.drift() == []
+
+
 def test_nodes_that_are_listed_in_place_of_members_are_not_in_etcd() -> None:
     rig = Rig()
     nodes = {"data": dict(zip(MASTERS, members(*MASTERS)["data"].values(), strict=True))}
