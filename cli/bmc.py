@@ -15,7 +15,7 @@ from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BmcTimeoutError, BmcTransientError, ConfigError, Fault, one_line
 from base.yaml_text import yaml_of
 from cli.shared.command import Command, add_stack, add_stack_option
-from cli.shared.command_line import EXIT_INVALID, EXIT_OK, GrowingTable, install_config, table
+from cli.shared.command_line import EXIT_INVALID, EXIT_OK, GrowingTable, install_config, table, writing
 from cli.shared.interrupts import threads
 from cli.shared.stack_options import set_stack_option, stack_options
 from cluster.plan import BmcPlan, Server, load_bmcs
@@ -178,15 +178,12 @@ def capture(options: argparse.Namespace) -> int:
     out: Path = options.out
     plan = _plan(options)
     (host,) = _chosen(plan.hosts, options.host)
-    try:
+    with writing(out, "name a writable directory"):
         if out.exists() and (not out.is_dir() or any(out.iterdir())):
             raise ConfigError(Fault(str(out), "exists already", "name another directory"))
         tree = tree_of(plan, host, lambda path: print(one_line(f"reads {path}"), file=sys.stderr))
         out.mkdir(exist_ok=True)
         (out / CAPTURE_FILE).write_text(json.dumps(tree, indent=2, ensure_ascii=False) + "\n")
-    except OSError as error:
-        fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a writable directory")
-        raise ConfigError(fault) from None
     print(f"{out / CAPTURE_FILE}: {len(tree['resources'])} resources. Read it before you send it.")
     return EXIT_OK
 

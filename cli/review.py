@@ -9,7 +9,7 @@ from pathlib import Path
 from base.errors import MISSHAPEN, ConfigError, Fault, OkdBaremetalError
 from base.git import git
 from cli.shared.command import Command
-from cli.shared.command_line import EXIT_OK, EXIT_POLICY, install_config
+from cli.shared.command_line import EXIT_OK, EXIT_POLICY, install_config, writing
 from cli.shared.notices import notices
 from cli.shared.option_history import written
 from cli.shared.stack_options import backend_url, run_pulumi
@@ -70,12 +70,8 @@ def _print(options: argparse.Namespace, page: Page) -> None:
 
 
 def _write(file: Path, plan: WritePlan) -> None:
-    try:
+    with writing(file, "name a file in a folder that is writable"):
         file.write_text(plan.text)
-    except OSError as error:
-        raise ConfigError(
-            Fault(str(file), f"cannot be written ({error.strerror})", "name a file in a folder that is writable")
-        ) from None
 
 
 def _base(options: argparse.Namespace, preview: Preview) -> Preview | None:

@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from assets.templates import templates_in
-from base.errors import ConfigError, Fault, one_line
+from base.errors import one_line
 from base.files import write_private
 from cli.discover.table import CARDS, DISKS, SERVERS, cells, unread_lines
+from cli.shared.command_line import writing
 from cluster.inventory.choice import stops
 from cluster.inventory.model import DiscoveredServer, Inventory
 
@@ -18,11 +19,8 @@ def write(file: Path, inventory: Inventory) -> None:
     Raises:
         ConfigError: It cannot be written.
     """
-    try:
+    with writing(file, "name a file in a folder that is writable"):
         write_private(file, html(inventory))
-    except OSError as error:
-        fix = "name a file in a folder that is writable"
-        raise ConfigError(Fault(str(file), f"cannot be written ({error.strerror})", fix)) from None
 
 
 def html(inventory: Inventory) -> str:

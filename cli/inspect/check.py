@@ -88,10 +88,14 @@ def clashes(options: argparse.Namespace) -> int:
     )
 
 
+def _nothing(_: Fault) -> bool:
+    return False
+
+
 def check_file(
     file: str,
     known: KnownOptions | None = None,
-    may_lack: Callable[[Fault], bool] = lambda _: False,
+    may_lack: Callable[[Fault], bool] = _nothing,
     release: Release | None = None,
     text: str = "",
 ) -> CheckedFile:
@@ -166,13 +170,15 @@ def _check_stack(folder: Path, stack: str) -> Iterator[CheckedFile]:
     """Check the two files of a stack together, as git may have them."""
     options_file, config_file = folder / f"Pulumi.{stack}.yaml", folder / stack / "install-config.yaml"
     options, faults = dict[str, Any](), list[Fault]()
+    may_lack: Callable[[Fault], bool] = _nothing
     try:
         options = read_options(options_file)
         faults = [*misplaced_keys(read_yaml(options_file)), *plain_secrets_of_options(options)]
     except ConfigError as error:
         faults = [replace(fault, where="") for fault in error.faults]  # it names the file
+        may_lack = may_be_a_secret  # which the file may have
     release = payload_release(folder / stack / "payload" / "bootstrap.ign")
-    checked = check_file(str(config_file), known_options(options), release=release)
+    checked = check_file(str(config_file), known_options(options), may_lack, release)
     was_read = checked.config != InstallConfig()  # with the stack's logins, which are not in the file itself
     plain = plain_secrets_of_config(read(checked.text).config, stack) if was_read else ()
     yield checked._replace(faults=(*checked.faults, *plain))

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from assets.ignition import compose, keyfiles_in, own_config
 from assets.render import render
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError
 from base.shapes import shape_faults
 from base.spec import Model
 from boot_media.base_image import ISO_URLS
@@ -21,7 +21,7 @@ from boot_media.iso import Iso, IsoMaker
 from boot_media.tools import find_coreos_installer
 from cli.inspect.render import complete_intent
 from cli.shared.command import Command, add_stack
-from cli.shared.command_line import EXIT_OK, install_config, stack_file
+from cli.shared.command_line import EXIT_OK, install_config, stack_file, writing
 from cluster.option_types import DiskNames
 from cluster.options import MediaOption, Options, PayloadDigests
 from cluster.plan import Intent, Server
@@ -111,14 +111,11 @@ def _maker(architecture: Architecture, media: MediaOption) -> IsoMaker:
 
 def _written(iso: Iso, out: Path, server: Server) -> Path:
     target = out / iso.url_path(server.name)
-    try:
+    with writing(target, "name another --out"):
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
         target.parent.mkdir(mode=0o700, exist_ok=True)
         if not target.exists():
             iso.write(target)
-    except OSError as error:
-        fault = Fault(str(target), f"cannot be written ({error.strerror})", "free room, or name another --out")
-        raise ConfigError(fault) from None
     return target
 
 

@@ -17,7 +17,7 @@ from base.errors import ConfigError, Fault
 from base.files import read_file, write_private
 from boot_media.keyfiles import keyfiles_of
 from cli.shared.command import Command, add_stack_option
-from cli.shared.command_line import EXIT_OK, stack_file
+from cli.shared.command_line import EXIT_OK, stack_file, writing
 from cluster.payload_values import PULL_SECRET
 from cluster.plan import Intent, load_intent
 from cluster.plan.refusals import missing
@@ -105,7 +105,7 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
         ConfigError: `out` is not empty, or cannot be written.
     """
     target = out.resolve()  # replace the target of a link, and not the link (or `.`)
-    try:
+    with writing(out, "name a writable directory"):
         if target.exists() and (not target.is_dir() or any(target.iterdir())):
             raise ConfigError(Fault(str(out), "exists already", "name another directory"))
         # Beside the target, so that the rename stays within one file system.
@@ -118,9 +118,6 @@ def write_tree(out: Path, folders: Folders, composed: Mapping[str, bytes]) -> No
             work.rename(target)
         finally:
             shutil.rmtree(work, ignore_errors=True)
-    except OSError as error:
-        fault = Fault(str(out), f"cannot be written ({error.strerror})", "name a writable directory")
-        raise ConfigError(fault) from None
 
 
 def _run_readers(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from assets.templates import templates_in
-from base.errors import ConfigError, Fault
+from base.errors import ConfigError
 from base.files import write_private
 from base.log_entries import entries_of
 from base.log_file import runs_of
@@ -14,7 +14,7 @@ from cli.runs.chart import svg
 from cli.runs.log import add_run, chosen
 from cli.runs.timeline import Timeline, timelines_of
 from cli.shared.command import Command
-from cli.shared.command_line import EXIT_OK
+from cli.shared.command_line import EXIT_OK, writing
 from cli.shared.stack_options import pulumi
 
 FOLDER = Path("report")
@@ -51,12 +51,8 @@ def write(stack: str, log: Path) -> Path:
     handoff = _handoff(stack) if has_handoff else ""
     page = html(f"{stack}, {log.stem}", timelines_of(entries), _before(stack, log), handoff)
     out = FOLDER / f"{stack}.html"
-    try:
+    with writing(out, "make its folder writable"):
         write_private(out, page)  # as the log, whose errors it shows
-    except OSError as error:
-        raise ConfigError(
-            Fault(str(out), f"cannot be written ({error.strerror})", "make its folder writable")
-        ) from None
     return out
 
 

@@ -4,11 +4,12 @@ import argparse
 import errno
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
-from base.errors import Fault, OkdBaremetalError, one_line, unexpected
+from base.errors import ConfigError, Fault, OkdBaremetalError, one_line, unexpected
 from cli.shared.interrupts import signals_first
 
 PROGRAM = Path(__file__).resolve().parents[2]
@@ -60,6 +61,24 @@ def _of_the_system(error: OSError) -> Fault:
     """Return the fault of a call that the system refused where no command expects it: a full disk, a lost folder."""
     fix = ROOM if error.errno in NO_ROOM else ""
     return Fault(str(error.filename or ""), f"the system refuses: {error.strerror or type(error).__name__}", fix)
+
+
+@contextmanager
+def writing(path: Path, fix: str) -> Iterator[None]:
+    """Have a file of the operator's written inside.
+
+    Args:
+        path: The file or folder.
+        fix: What to do if it cannot be written for another reason than a full disk.
+
+    Raises:
+        ConfigError: It cannot be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        fix = "make room on its disk" if error.errno in NO_ROOM else fix
+        raise ConfigError(Fault(str(path), f"cannot be written ({error.strerror})", fix)) from None
 
 
 def _give_up_stdout() -> None:

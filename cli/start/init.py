@@ -12,7 +12,7 @@ from base.yaml_text import parse_yaml
 from cli.bmc import consents_of
 from cli.inspect.check import check_file, print_verdicts
 from cli.shared.command import Command
-from cli.shared.command_line import EXIT_OK, install_config, stack_file
+from cli.shared.command_line import EXIT_OK, install_config, stack_file, writing
 from cli.shared.stack_options import stack_options
 from cli.start.discovered_options import NewStack, discover_options
 from cli.start.new_stack import HEAD, Option, lacking, left_to_do, stack_text
@@ -195,12 +195,9 @@ def _write(path: Path, text: str, mode: int) -> None:
     """
     there = path.exists()
     changed = not there or read_text(path) != text
-    try:
-        if changed:
+    if changed:
+        with writing(path, "make its folder writable"):
             write_private(path, text, path.stat().st_mode & 0o777 if there else mode)
-    except OSError as error:
-        fault = Fault(str(path), f"cannot be written ({error.strerror})", "make its folder writable")
-        raise ConfigError(fault) from None
     print(f"{path}: {'extended' if there and changed else 'written' if changed else 'unchanged'}")
 
 

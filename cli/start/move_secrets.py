@@ -10,7 +10,7 @@ from base.shapes import Location
 from base.yaml_edit import emptied
 from cli.inspect.check import check_file
 from cli.shared.command import Command, add_stack
-from cli.shared.command_line import EXIT_OK, install_config, stack_file
+from cli.shared.command_line import EXIT_OK, install_config, stack_file, writing
 from cli.shared.stack_options import pulumi, stack_options
 from cli.start.new_stack import Option, lacking
 from cluster.install_config import InstallConfig, may_be_a_secret
@@ -49,7 +49,8 @@ def move_secrets(options: argparse.Namespace) -> int:
         else:
             print(f"{where}: unchanged")
     ends = "\r\n" if b"\r\n" in read_file(file) else "\n"
-    write_private(file, text.replace("\n", ends), file.stat().st_mode & 0o777)
+    with writing(file, "make its folder writable"):
+        write_private(file, text.replace("\n", ends), file.stat().st_mode & 0o777)
     print(f"{file}: {'without them' if secrets else 'no secret that a stack can have'}")
     return EXIT_OK
 

@@ -12,9 +12,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from base.errors import ConfigError, Fault, OkdBaremetalError, one_line, unexpected
+from base.errors import OkdBaremetalError, one_line, unexpected
 from base.files import replaced
 from base.masking import Secrets
+from cli.shared.command_line import writing
 
 INDEX = "index.md"
 _CELL = str.maketrans({"|": r"\|"})
@@ -69,13 +70,10 @@ class Bundle:
         rows = "".join(f"| {part} | {what.translate(_CELL)} |\n" for part, what in self._rows)
         self.add(INDEX, f"# {self.title}\n\n| part | what is there, or why it is not |\n|---|---|\n{rows}")
         files = sorted(path for path in self._folder.rglob("*") if path.is_file())
-        try:
+        with writing(out, "name another --out, in a directory that is writable"):
             if out.is_symlink() or out.exists():  # since gathering began
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST))
             with replaced(out) as raw, tarfile.open(fileobj=raw, mode="w:gz") as archive:
                 for path in files:
                     archive.add(path, str(Path(out.name.partition(".tar")[0]) / path.relative_to(self._folder)))
-        except OSError as error:
-            fix = "name another --out, in a directory that is writable and has room"
-            raise ConfigError(Fault(str(out), f"cannot be written ({error.strerror})", fix)) from None
         return len(files)

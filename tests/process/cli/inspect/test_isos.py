@@ -171,4 +171,4 @@ def test_an_unwritable_folder_is_one_line(project: Project) -> None:
     assert (done.returncode, done.stdout) == (2, "")
     last = done.stderr.splitlines()[-1]
     assert last.startswith(f"{project.out}/")
-    assert last.endswith(".iso: cannot be written (File exists). Fix: free room, or name another --out")
+    assert last.endswith(".iso: cannot be written (File exists). Fix: name another --out")
