@@ -33,6 +33,7 @@ DEAD_TOO = (
     "have it answer; or, if its server is dead, too, take that one out of etcd and the cluster yourself "
     "(docs/how-to/replace-a-control-plane-server.md), then run `pulumi up` again, and reinstall it in a later one"
 )
+OPERATOR = "the etcd operator reaches all members: only this machine does not reach it, or another one has its name"
 AGAIN = "see `oc get clusteroperator etcd`, then run `pulumi up` again, which goes on from here"
 
 
@@ -80,7 +81,7 @@ class Departure:
         """Return why etcd cannot do without the server: each other member has to answer, and confirm a majority.
 
         Raises:
-            SilentEtcdError: One does not.
+            SilentEtcdError: One does not; or the server's own does not, and the cluster sees it at work.
             OSError: The API cannot be asked.
         """
         if not self.quorum.presence(self.host, self.addresses):
@@ -101,6 +102,8 @@ class Departure:
             raise SilentEtcdError(f"another member of etcd does not answer, {silent[0]}: {problems[silent[0]]}", fix)
         # One that declines is alive: a learner, of a server that an earlier run has reinstalled, reads nothing.
         alive = [each for each in own if problems[each] is None or isinstance(problems[each], DeclinedError)]
+        if own and not alive and self.quorum.lives(self.host):
+            raise SilentEtcdError(f"its etcd is silent, but its node is ready, and {OPERATOR}", OFF)
         return (f"{self.host} is a member of etcd that answers ({', '.join(alive)})", OFF) if alive else None
 
     def _reach(self) -> tuple[EtcdMember, str]:

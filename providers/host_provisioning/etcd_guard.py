@@ -181,6 +181,19 @@ class EtcdQuorum:
         node = self.api.get(self.vip, f"{NODE_LIST}/{host}", _Node)
         return (f"node {host} exists", TAKE_OUT) if node else None
 
+    def lives(self, host: str) -> bool:
+        """Return whether the cluster sees a server at work: its node is ready, and the operator reaches all of etcd.
+
+        Both are late to see a death, the operator by as long as it takes to start on another server: neither alone
+        says that a server lives.
+
+        Raises:
+            OSError: The API cannot be asked.
+        """
+        node = self.api.get(self.vip, f"{NODE_LIST}/{host}", Reporting)
+        ready = node.status.condition("Ready") if node else None
+        return ready is not None and ready.status == "True" and member_problem(self.api, self.vip) is None
+
     def _lacks_machine(self, addresses: Collection[str]) -> bool:
         listed = self.api.get(self.vip, MACHINES, _Machines)
         running = [each.status for each in listed.items if each.status.phase == "Running"] if listed else []

@@ -103,6 +103,8 @@ class OperatedApi:
     """The addresses of members that do not vote, which the operator does not list, although their health counts."""
     revisions: str = ""
     """The operator's words for a restart of all members; empty: it restarts none."""
+    ready: set[str] = field(default_factory=set)
+    """The nodes whose kubelets report."""
     deleted: list[str] = field(default_factory=list)
 
     def get(self, address: str, path: str, model: type[R]) -> R | None:
@@ -111,7 +113,9 @@ class OperatedApi:
             self._report()
         if path.startswith(NODES):
             name = path.removeprefix(NODES)
-            return model.model_validate({"metadata": {"name": name}}) if name in self.nodes else None
+            ready = {"type": "Ready", "status": "True" if name in self.ready else "Unknown"}
+            node = {"metadata": {"name": name}, "status": {"conditions": [ready]}}
+            return model.model_validate(node) if name in self.nodes else None
         return self.api.get(address, path, model)
 
     def delete(self, _: str, path: str) -> None:

@@ -32,11 +32,13 @@ class Rig:
     clock: FakeClock = field(default_factory=lambda: FakeClock(0))
     report: Report = list[Progress]().append
     api: OperatedApi = field(init=False)
+    unreached: set[str] = field(default_factory=set)
+    """Members that answer others, and not this machine."""
 
     def __post_init__(self) -> None:
         told = EtcdApi.of([*ADDRESSES.values()], authority("etcd-signer").pem, CLIENT)
         listed = self.members.listed
-        lost = lambda: [each for each in listed.values() if each in self.members.broken]  # noqa: E731
+        lost = lambda: [each for each in listed.values() if each in {*self.members.broken} - self.unreached]  # noqa: E731
         self.api = OperatedApi(told, lambda: listed, lost, {"master-0", "master-1", HOST})
 
     @property
@@ -112,6 +114,37 @@ def test_what_has_no_vote_leaves_a_member_that_is_alone(rig: Rig, learns: bool) 
 def test_a_voter_stays_beside_one_that_would_be_alone(rig: Rig) -> None:
     del rig.members.listed[SECOND]
     assert rig.refused() == f"master-2: not wiped: etcd has 1 other members, wanted 2 or more. Fix: {KEEP}"
+
+
+def test_a_member_that_only_this_machine_does_not_reach_is_not_dead(rig: Rig) -> None:
+    """As behind a firewall: the proof of a death needs more than one place to look from."""
+    rig.unreached, rig.api.ready = {"192.0.2.23"}, {HOST}
+    what = "its etcd is silent, but its node is ready, and the etcd operator reaches all members: only this machine"
+    said = rig.refused()
+    assert said.startswith(f"master-2: not wiped: {what}")
+    assert said.endswith(f". Fix: {OFF}")
+
+
+@pytest.mark.parametrize("late", ["kubelet", "operator"])
+def test_one_of_the_two_that_is_late_to_see_a_death_does_not_keep_a_dead_server(rig: Rig, late: str) -> None:
+    """The node of a dead server is ready for 50 s; the operator that ran on it reports nothing for minutes."""
+    if late == "kubelet":
+        rig.api.ready = {HOST}
+    else:
+        rig.unreached = {"192.0.2.23"}
+    rig.departure.prove()
+
+
+def test_a_server_that_has_just_died_is_waited_for(rig: Rig) -> None:
+    rig.unreached, rig.api.ready = {"192.0.2.23"}, {HOST}
+
+    def noticed(_: Progress) -> None:
+        if rig.clock.now() >= 50:
+            rig.api.ready = set()
+
+    rig.report = noticed
+    rig.departure.prove()
+    assert 50 <= rig.clock.now() < 60
 
 
 def test_a_server_that_is_out_needs_no_etcd(rig: Rig) -> None:
