@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from base.lock import PRIVATE_FOLDER, folder_of
 from testing.marked_processes import mark, remove_mark, still_running
 from testing.own_machine import enter_own_machine
 
@@ -63,6 +64,8 @@ class Watch(Report):
         # pytest's own folder stays, so it is no remnant.
         Path(tempfile.gettempdir(), f"pytest-of-{getpass.getuser()}").mkdir(mode=0o700, exist_ok=True)
         self._mark, self._machine = mark(), enter_own_machine()
+        if self._machine:  # the program's folder of locks stays, too: a machine on which it has run once has it
+            folder_of(os.geteuid()).mkdir(mode=PRIVATE_FOLDER, exist_ok=True)
         config.add_cleanup(self._end)  # if the session does not begin
         self._first: dict[str, str] = {}
         self._before, self._last = self._state(), self._fingerprint()
