@@ -8,7 +8,14 @@ import pytest
 from base.errors import ProvisioningError
 from base.progress import Progress
 from providers.etcd_health import UnlistedError
-from providers.host_provisioning.etcd_guard import MACHINES, RUNNING, EtcdQuorum
+from providers.host_provisioning.etcd_guard import (
+    ANSWER,
+    BEFORE_PRODUCTION,
+    IN_PRODUCTION,
+    MACHINES,
+    RUNNING,
+    EtcdQuorum,
+)
 from testing.fakes.clock import FakeClock
 from wires.api.resources import R
 
@@ -202,6 +209,10 @@ def test_servers_fence_each_other_once_etcd_runs_on_them(reported: dict[str, Any
     assert quorum(FakeApi({ETCD: reported} if reported else {})).fences() is fences
 
 
-def test_servers_that_may_fence_each_other_are_not_touched() -> None:
-    with pytest.raises(ProvisioningError, match=f"etcd cannot be asked through {VIP}, and two servers that run it"):
-        quorum(FakeApi(down=True)).fences()
+@pytest.mark.parametrize(("in_production", "way"), [(True, IN_PRODUCTION), (False, BEFORE_PRODUCTION)])
+def test_servers_that_may_fence_each_other_are_not_touched(in_production: bool, way: str) -> None:
+    """The way on differs by phase, as of each wipe: `pulumi destroy` is none for a cluster in production."""
+    with pytest.raises(ProvisioningError) as caught:
+        quorum(FakeApi(down=True), in_production=in_production).fences()
+    assert caught.value.fault.what.startswith(f"etcd cannot be asked through {VIP}, and two servers that run it")
+    assert caught.value.fault.fix == f"{ANSWER}{way}"
