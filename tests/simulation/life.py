@@ -7,12 +7,13 @@ from typing import Any
 
 from base.spec import Spec
 from providers import registered
+from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.machines.model import MachinesSpec
 from tests.simulation.clock import Killed
 from tests.simulation.history import Act, Growth, Happening, History, Sleep
 from tests.simulation.operator import Operator
-from tests.simulation.program import API, program
+from tests.simulation.program import API, VM, program
 from tests.simulation.promises import Breach
 from tests.simulation.servers import SITE_IMAGE, Strike
 from tests.simulation.site import SECONDS, Wanted, site, uuid
@@ -349,6 +350,8 @@ class Life:
                 is_gone = server and server.machine.serial != f"SERIAL-{server.name}"
                 if is_gone and "if its machine is gone for good" in str(error):
                     del self.stack.kept[name]
+            if (vm := self.stack.kept.get(VM)) and isinstance(vm.spec, BootstrapVmSpec):
+                self.operator.built_mib = vm.spec.memory_mib
             self.wanted = self.operator.follow(report, self.wanted, self._recorded())
 
     def _recorded(self) -> set[str]:

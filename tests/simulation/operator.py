@@ -18,6 +18,8 @@ class Operator:
     """Follows errors."""
 
     world: World
+    built_mib: int = Wanted.memory_mib
+    """Memory of the bootstrap VM as the state has it: what a change of it is reverted to."""
     goes_back: bool = False
     """Whether an error has sent him back to phase bootstrap, for a VM that is off."""
     gives_up: bool = False
@@ -44,7 +46,7 @@ class Operator:
             rf"not wiped: ({HOST}) is a member of etcd \(": lambda it: self._take_out(wanted, it[1]),
             rf"node ({HOST}) has joined already; delete that node": lambda it: self._delete_node(wanted, it[1]),
             rf"`oc delete node ({HOST})`": lambda it: self._delete_node_of_one_gone(wanted, it[1]),
-            r"revert the change": lambda _: replace(wanted, memory_mib=Wanted.memory_mib),
+            r"revert the change": lambda _: replace(wanted, memory_mib=self.built_mib),
             r"if the bootstrap VM is off, set phase bootstrap": lambda _: self._go_back(wanted),
             rf"({HOST}): one joins etcd, and another one joins it": lambda it: self._leave_out(wanted, it[1]),
             rf"({HOST}): not listed as a VRRP peer \(unicast\) by ({HOST})": lambda it: self._list_spares(

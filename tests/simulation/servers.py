@@ -33,6 +33,8 @@ class System:
     """Number of the run that wiped the disk for it."""
     is_seen: bool = False
     """Whether that run has seen its installer run. A killed run may have switched it on late, and unseen."""
+    is_stopped: bool = False
+    """Whether the program has asked for power Off while its installer ran. It cannot know then how that has ended."""
     has_ended: bool = False
     """Whether it has seen its installation end, too: it has written to the BMC since."""
     unmarked_in: int | None = None
@@ -158,6 +160,8 @@ class Server(FakeBmc):
     def request_power(self, want: Power) -> None:
         if want is Power.OFF and self.state is Power.ON:
             self.forced_off(self)
+            if self.system and not self.disk:
+                self.system.is_stopped = True
         if want is Power.ON and self.state is Power.OFF:
             self.switched_on(self)
         super().request_power(want)
@@ -193,7 +197,7 @@ class Server(FakeBmc):
         is_write = request in WRITES
         if is_write:
             if self.system and self.disk and self.system.wiped_in == self.run():
-                self.system.has_ended = self.system.is_seen
+                self.system.has_ended = self.system.is_seen and not self.system.is_stopped
             self.about_to_write(request)
         if clock.now() < self.down_until:
             raise BmcTransientError(f"cannot {request}: no connection", where=self.url, undone=True)
