@@ -26,6 +26,18 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "        self._compare_with_record(machine)\n        self.compare_with_consent(machine)\n",
         "",
     ),
+    "a spare is left off, as a server is": (
+        "providers.bmc_host.engine",
+        "        return machine, self._as_found()\n",
+        "        found = self._as_found()\n"
+        "        run_steps(self._off(self._steps()), self.clock)\n"
+        "        return machine, found\n",
+    ),
+    "servers join the control plane together": (
+        "providers.host_provisioning.records",
+        "    if new.out_of_etcd and plan.joining and len(changing) > 1 and len(plan.carried.installed) > 1:\n",
+        "    if False:\n",
+    ),
     "a BMC that fails once ends the comparison of all": (
         "providers.machines.provider",
         "run_steps(steps.current_power(), SYSTEM_CLOCK)",
@@ -123,6 +135,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
 FOUND_BY = {
     "the lock of a BMC is not taken": 0,
     "any machine is accepted": 51,
+    "a spare is left off, as a server is": 9,
+    "servers join the control plane together": 41,
     "a BMC that fails once ends the comparison of all": 30165,
     "a machine is not compared before its disk is wiped": 89,
     "no mark is set": 187,
