@@ -35,8 +35,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "servers join the control plane together": (
         "providers.host_provisioning.records",
-        "    if new.out_of_etcd and plan.joining and len(changing) > 1 and len(plan.carried.installed) > 1:\n",
-        "    if False:\n",
+        "    elif len(changing) > 1:\n",
+        "    elif False:\n",
     ),
     "a BMC that fails once ends the comparison of all": (
         "providers.machines.provider",
