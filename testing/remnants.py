@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from base.lock import PRIVATE_FOLDER, folder_of
+from base.files import PRIVATE_FOLDER
+from base.lock import folder_of
 from testing.marked_processes import mark, remove_mark, still_running
 from testing.own_machine import enter_own_machine
 
