@@ -99,13 +99,13 @@ class BootstrapVmEngine:
         """Remove the VM and its volumes; if they are missing already, that is a success.
 
         Raises:
-            HypervisorError: The domain has another owner, or a control plane answers, and neither the handoff nor
+            HypervisorError: The domain has another owner, or a control plane runs, and neither the handoff nor
                 the deletion of `VipHandoff` has ended the VM.
         """
         domain = self._own(vm)
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (docs/adr/0074).
-        if domain and (node := network.answering_node()):
-            what = f"no handoff has ended it, and {node} of the control plane answers already"
+        if domain and (node := network.answering_node() or network.running_node()):
+            what = f"no handoff has ended it, and {node} of the control plane runs already"
             raise HypervisorError(what, where=vm.name, fix=KEPT_FIX)
         if domain:
             self._end(vm)

@@ -47,7 +47,7 @@ def test_an_update_that_skips_the_handoff_keeps_the_vm(ready: Project, tmp_path:
     in_own_network(inside)
     assert before in project.urns()
     log = project.log()
-    assert f"{VM}: no handoff has ended it, and {NODE} of the control plane answers already" in log
+    assert f"{VM}: no handoff has ended it, and {NODE} of the control plane runs already" in log
     assert "VipHandoff" not in log
 
 
