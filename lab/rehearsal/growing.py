@@ -50,6 +50,7 @@ class Growing(KubeDrill):
         config["platform"]["baremetal"]["hosts"] += [host for host in hosts if host["name"] == server.name]
         config["compute"][0]["replicas"] = pool["replicas"]
         path.write_text(yaml_of(config))
-        text = self.stack.follow(commands(PAGE, "bmc consent"), host=server.name, address=str(server.address))
+        block = commands(PAGE, "node_addresses.<host>[0]")
+        text = self.stack.follow(block, host=server.name, address=str(server.address))
         wanted = f"of {server.name} (consent `{self.provisioner.uuid(server)}`), and installs it (compute)"
         self.report.prove("the review says", wanted=wanted, seen=wanted if wanted in text else "")

@@ -112,8 +112,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "a VM that no handoff has ended is deleted": (
         "providers.bootstrap_vm.engine",
-        "        if domain and (node := network.answering_node()):\n",
-        "        if False and (node := network.answering_node()):\n",
+        "        if domain and (node := network.answering_node() or network.running_node()):\n",
+        "        if False and (node := network.answering_node() or network.running_node()):\n",
     ),
     "the VM is rebuilt under a control plane": (
         "providers.bootstrap_vm.engine",

@@ -202,7 +202,7 @@ def test_each_reader_says_that_its_own_certificate_has_expired(reader: str, stra
     assert re.search(wanted, said(reader, stranger))
 
 
-def test_a_client_that_the_api_does_not_know_has_a_certificate_of_another_cluster(stranger: KubeApi) -> None:
+def test_a_client_that_the_api_does_not_know_is_told_so(stranger: KubeApi) -> None:
     """Or this machine's clock is slow: the line says what the clock makes of it."""
     year = timedelta(days=365)
     valid = Life(stranger.client.begins, datetime.now(UTC) + year)

@@ -126,7 +126,7 @@ def test_a_member_that_only_this_machine_does_not_reach_is_not_dead(rig: Rig) ->
 
 
 @pytest.mark.parametrize("late", ["kubelet", "operator"])
-def test_one_of_the_two_that_is_late_to_see_a_death_does_not_keep_a_dead_server(rig: Rig, late: str) -> None:
+def test_one_that_is_late_to_see_a_death_does_not_keep_a_dead_server(rig: Rig, late: str) -> None:
     """The node of a dead server is ready for 50 s; the operator that ran on it reports nothing for minutes."""
     if late == "kubelet":
         rig.api.ready = {HOST}

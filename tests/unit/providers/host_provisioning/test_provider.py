@@ -483,7 +483,7 @@ class TestCreate:
         assert [approval["request"] for approvals in outs["approved"].values() for approval in approvals] == approved
         assert updated(outs)["approved"] == outs["approved"], "the record is kept"
 
-    def test_two_that_join_a_control_plane_are_approved_once_both_ask_and_up_once_they_are_nodes(
+    def test_two_that_join_a_control_plane_are_approved_once_both_ask(
         self, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         write_kubeconfig(payload)

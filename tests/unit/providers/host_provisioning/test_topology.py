@@ -103,7 +103,7 @@ def test_compute_is_nothing_to_a_control_plane_of_three() -> None:
     control_plane(infrastructure(MANY), *three, nodes=("only-a", "worker-0")).prove("only-b")
 
 
-def test_a_cluster_that_says_nothing_of_it_is_highly_available_as_by_default() -> None:
+def test_a_cluster_that_says_nothing_of_it_is_highly_available() -> None:
     control_plane(None, "192.0.2.21", "192.0.2.22", "192.0.2.23").prove("only-b")
 
 

@@ -294,7 +294,7 @@ def test_hosts_that_join_together_wait_until_all_of_them_ask() -> None:
     assert sorted(made.cluster.approved) == ["csr-client", "csr-w1"]
 
 
-def test_a_host_that_has_joined_is_not_waited_for_by_those_that_join_with_it() -> None:
+def test_a_host_that_has_joined_is_not_waited_for() -> None:
     """A run that was killed after one of them had joined."""
     made = rig(client_request("w1", name="csr-w1"), nodes=(node("w0"),), together=BOTH)
     assert made.missing("w1", W1) == "there is no node w1 yet"
