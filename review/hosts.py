@@ -76,12 +76,17 @@ def _of_how_many(rollout: Rollout, again: Collection[str]) -> str:
 
 
 def taken_out(preview: Preview) -> Iterator[str]:
-    """Yield a sentence on the servers that leave etcd before they are wiped again."""
+    """Yield a sentence on the servers that leave etcd before they are wiped again, and on those that join it."""
     for rollout in _rollouts(preview):
         other = {*_replaced(preview, rollout)} & {*rollout.spec.out_of_etcd}
-        for host in sorted({*rollout.plan.leaving(rollout.spec), *other}):
+        members = {*rollout.plan.leaving(rollout.spec), *other}
+        joining = sorted(members & {*rollout.plan.joining})
+        for host in sorted(members - {*joining}):
             once = f"once {host} is off and all other members of etcd answer"
             yield f"Removes the etcd member of {host}, and deletes its node, {once}; ends when it is a member again."
+        if joining:
+            left = f"what an interrupted run has left of {_them(joining)} there is removed first"
+            yield f"Adds {joined(joining)} to etcd while all its members answer, and ends when that is done; {left}."
 
 
 def taken_over(preview: Preview) -> Iterator[str]:

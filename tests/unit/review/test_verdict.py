@@ -242,6 +242,16 @@ def test_a_server_that_is_installed_again_in_production_leaves_etcd_first() -> N
     assert second.startswith(f"!Wipes `/dev/vda` of {M0} (`reinstall` names `SERIAL-{M0}`)")
 
 
+def test_a_server_that_joins_etcd_is_not_said_to_be_in_it() -> None:
+    plan = plans.plan(phase="production")
+    first, second, *_ = sentences(installs(installation(plan), installation(plan), M0, M1))
+    assert first == (
+        f"!Adds {M2} to etcd while all its members answer, and ends when that is done; what an interrupted run has "
+        "left of it there is removed first."
+    )
+    assert second.startswith(f"!Wipes `/dev/vda` of {M2}")
+
+
 def test_a_line_of_reinstall_for_a_host_without_a_record_installs_it_once() -> None:
     (line,) = sentences(installs(installation(PLAN), installation(plans.plan(reinstall={M0: "u0"})), M1, M2))
     assert line.startswith(f"!Wipes `/dev/vda` of {M0}, and installs it (control plane); a server that runs")
