@@ -261,7 +261,7 @@ def _provisioners(plan: Intent) -> tuple[Interface, ...]:
     by_family = dict[int, Network]()
     for network in (*plan.api.networks, *plan.machine_networks):
         by_family.setdefault(network.version, network)
-    taken = [address for server in plan.servers for address in server.addresses]
+    taken = [address for host in plan.hosts for address in host.addresses]
     others = [network for network in plan.machine_networks if any(address in network for address in taken)]
     return tuple(_provisioner_on(network, plan) for network in dict.fromkeys([*by_family.values(), *others]))
 

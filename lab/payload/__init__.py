@@ -110,7 +110,7 @@ def make_kubernetes_payload(site: Site) -> Payload:
 
 def _build(site: Site, profile: Profile) -> Payload:
     plan, authority = site.plan, Authority.create("root-ca")
-    machines = [plan.bootstrap, *plan.holders_of_etcd]
+    machines = [plan.bootstrap, *plan.holders_of_etcd, *plan.spares]  # a spare may become one of them
     names = [f"api.{plan.domain}", f"api-int.{plan.domain}", "localhost"]
     addresses = [address for machine in machines for address in machine.addresses]
     # The pointers of platform baremetal name the config server by the API VIP: no DNS has its name for an initramfs.

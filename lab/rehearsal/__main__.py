@@ -13,6 +13,7 @@ import time
 from collections.abc import Sequence
 from contextlib import nullcontext
 
+from cluster.plan import Intent, Role
 from lab import site
 from lab.binaries import GUEST_PROGRAMS, KUBERNETES
 from lab.images import Images, ensure_images
@@ -25,6 +26,7 @@ from lab.rehearsal.faults import Faults, ignore_power_button
 from lab.rehearsal.fencing import FencingProofs
 from lab.rehearsal.growing import Growing
 from lab.rehearsal.kube import Operator
+from lab.rehearsal.one_to_three import OneToThree
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
 from lab.rehearsal.replacement import Replacements
@@ -76,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         default=1,
         metavar="N",
-        help="servers to lose, with Kubernetes; 0: no drills (default: %(default)s)",
+        help="servers to lose, with Kubernetes; 0: no drills, and none of growth (default: %(default)s)",
     )
     parser.add_argument(
         "--seed", type=int, default=0, metavar="N", help="chooses all but the first of them (default: %(default)s)"
@@ -180,6 +182,9 @@ def _run_whole(rehearsal: Rehearsal, options: argparse.Namespace, *, keep: bool)
     rehearsal.secrets()
     if rehearsal.stack.name == STACK:
         _drill(rehearsal, options)
+    elif rehearsal.operator and options.drills and _grows_from_one(rehearsal.plan):
+        OneToThree(*_parts(rehearsal, rehearsal.operator)).run()
+        rehearsal.plan = rehearsal.stack.plan()
     if not keep:
         rehearsal.serves_without_provisioner()
         rehearsal.network_boot.reboots_from_disk()
@@ -201,6 +206,11 @@ def _drill(rehearsal: Rehearsal, options: argparse.Namespace) -> None:
         Shrinking(*parts).run()
         Growing(*parts).run(rehearsal.wanted.twin)
         Sleeping(*parts).run()
+
+
+def _grows_from_one(plan: Intent) -> bool:
+    """Return whether a control plane of one has the two planned spares that make it one of three."""
+    return (len(plan.control_plane), len(plan.claimants(Role.CONTROL_PLANE))) == (1, 3)
 
 
 def _parts(rehearsal: Rehearsal, operator: Operator) -> tuple[Provisioner, Stack, Proofs, Operator, Report]:

@@ -45,8 +45,7 @@ class EtcdOperator(Operators):
             http.client.HTTPException: The API refuses.
         """
         voters = self.etcd.started_voters()
-        holders = {server.name for server in self.plan.holders_of_etcd}
-        members = {voter.number: voter.address for voter in voters if voter.name in holders}
+        members = {voter.number: voter.address for voter in voters if voter.name != self.plan.bootstrap.name}
         if not self._is_prepared:
             self.api.ensure("/api/v1/namespaces", {"metadata": {"name": NAMESPACE.rpartition("/")[2]}})
             self._is_prepared = True

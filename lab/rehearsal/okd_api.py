@@ -90,6 +90,14 @@ class OkdApi:
         for path in PATHS.values():
             self.client.call("GET", path)
 
+    def tell_topology(self, infrastructure: Object) -> None:
+        """Say what OKD takes the cluster for, and what is wanted of it; to be repeated until the API serves that."""
+        kind, path = "infrastructures", f"{INFRASTRUCTURES}/{infrastructure['metadata']['name']}"
+        self.ensure(_CRDS, _crd(kind, *_KINDS[kind]))
+        found = self.ensure(INFRASTRUCTURES, infrastructure)
+        newest = self.client.call("PUT", path, {**found, "spec": infrastructure["spec"]})
+        self.client.call("PUT", f"{path}/status", {**newest, "status": infrastructure["status"]})
+
     def report(self, collection: str, wanted: Object) -> None:
         """Give an object a status, and make it if it is missing."""
         found = self.ensure(collection, wanted)

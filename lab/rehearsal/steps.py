@@ -300,7 +300,7 @@ class Rehearsal:
         with self.report.step("provisioner switched off"):
             site.stop_provisioner_services()
             self.proofs.answers_without_provisioner()
-            self.status.misses_the_bmcs({server.name for server in self.plan.servers})
+            self.status.misses_the_bmcs({host.name for host in self.plan.hosts})
             self.provisioner.start_services()
 
     def mistaken_destroy_is_refused(self) -> None:

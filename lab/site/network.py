@@ -133,7 +133,7 @@ def _dnsmasq_conf(site: Site) -> str:
     plan = site.plan
     machines = [
         (plan.bootstrap, plan.bootstrap.mac),
-        *((server, machine_mac(server, plan)) for server in plan.servers),
+        *((host, machine_mac(host, plan)) for host in plan.hosts if host.role or host.addresses),
     ]
     bmcs = sorted({(bmc.name, bmc.address) for bmc in site.bmcs.values() if parse_address(bmc.name) is None})
     values = {"site": site, "plan": plan, "machines": machines, "bmcs": bmcs, "registry": REGISTRY, "state": DNS}
