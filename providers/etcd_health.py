@@ -54,7 +54,22 @@ def member_problem(api: KubernetesReader, vip: str) -> str | None:
     Raises:
         OSError: The API cannot be asked.
     """
+    return _of_members(api.get(vip, ETCD, Reporting))
+
+
+def unrest(api: KubernetesReader, vip: str) -> str | None:
+    """Return which member of etcd does not answer, else how far the operator is with a restart of all of them.
+
+    None: all answer, and none is about to be restarted.
+
+    Raises:
+        OSError: The API cannot be asked.
+    """
     etcd = api.get(vip, ETCD, Reporting)
+    return _of_members(etcd) or _of_restart(etcd)
+
+
+def _of_members(etcd: Reporting | None) -> str | None:
     degraded = etcd.status.condition(DEGRADED) if etcd else None
     unasked = etcd.status.condition(UNASKED) if etcd else None
     if unasked and unasked.status == "True":
@@ -66,13 +81,7 @@ def member_problem(api: KubernetesReader, vip: str) -> str | None:
     return f"a member of etcd does not answer: {degraded.message or degraded.status}"
 
 
-def rollout(api: KubernetesReader, vip: str) -> str | None:
-    """Return how far the operator is with a restart of all members. None: it restarts none.
-
-    Raises:
-        OSError: The API cannot be asked.
-    """
-    etcd = api.get(vip, ETCD, Reporting)
+def _of_restart(etcd: Reporting | None) -> str | None:
     rolls = etcd.status.condition(ROLLS) if etcd else None
     if rolls is None or rolls.status == "False":
         return None

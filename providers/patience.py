@@ -10,7 +10,7 @@ from typing import TypeVar
 from base.clock import Clock
 from base.progress import Progress, Report
 from base.shown import short
-from wires.api.resources import AnsweredError, HeldError
+from wires.api.resources import AnsweredError
 
 T = TypeVar("T")
 WITHIN_S, AGAIN_S = 60.0, 2.0
@@ -32,9 +32,9 @@ def patiently(ask: Callable[[], T], clock: Clock, report: Report) -> T:
     while True:
         try:
             return ask()
+        except AnsweredError:
+            raise
         except OSError as error:
-            if isinstance(error, AnsweredError) and not isinstance(error, HeldError):
-                raise
             if (left_s := deadline - clock.now()) <= 0:
                 raise
             said = short(f"{type(error).__name__}: {error}")

@@ -131,8 +131,7 @@ def departure_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig, name: str) 
 
 def control_plane_of(spec: HostProvisioningSpec, kubeconfig: Kubeconfig) -> ControlPlane:
     """Return the control plane that a host is to join, in production."""
-    api = KubeApi.by(kubeconfig, spec.api_name)
-    return ControlPlane(spec.hosts, api, spec.api_vip, quorum_of(spec, kubeconfig))
+    return ControlPlane(spec.hosts, quorum_of(spec, kubeconfig))
 
 
 def removal_of(old: HostProvisioningSpec, new: HostProvisioningSpec, kubeconfig: Kubeconfig, name: str) -> Removal:

@@ -12,13 +12,14 @@ from base.clock import Clock
 from base.errors import ProvisioningError
 from base.progress import Report
 from base.spec import Model
-from providers.etcd_health import UnlistedError, listed_members, member_problem, rollout
+from providers.etcd_health import UnlistedError, listed_members, member_problem, unrest
+from providers.joining.nodes import Node
 from providers.patience import patiently
+from providers.server_objects.objects import COLLECTIONS, MACHINE
 from wires.api.resources import (
     ETCD,
     NODE_LIST,
     KubernetesReader,
-    Metadata,
     Reporting,
     unasked,
 )
@@ -29,8 +30,7 @@ RUNNING = "EtcdRunningInCluster"
 Source: pkg/operator/ceohelpers/external_etcd_status.go and pkg/tnf of the same, b4786ae33.
 """
 MACHINES = (
-    "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines"
-    "?labelSelector=machine.openshift.io%2Fcluster-api-machine-role%20in%20(master,arbiter)"
+    f"{COLLECTIONS[MACHINE]}?labelSelector=machine.openshift.io%2Fcluster-api-machine-role%20in%20(master,arbiter)"
 )
 """The Machines by which the operator admits a node, once one of them runs (its clustermembercontroller)."""
 TAKE_OUT = (
@@ -59,10 +59,6 @@ class SilentEtcdError(ConnectionError):
     def __init__(self, what: str, fix: str) -> None:
         super().__init__(what)
         self.problem: Problem = what, fix
-
-
-class _Node(Model):
-    metadata: Metadata
 
 
 class _Address(Model):
@@ -162,7 +158,7 @@ class EtcdQuorum:
         """
         if not self.votes(addresses):
             return None if self._lacks_machine(addresses) else "it is not yet a member of etcd"
-        return member_problem(self.api, self.vip) or rollout(self.api, self.vip)
+        return unrest(self.api, self.vip)
 
     def votes(self, addresses: Collection[str]) -> bool:
         """Return whether a server's member of etcd votes: the operator lists no learner.
@@ -178,7 +174,7 @@ class EtcdQuorum:
         Raises:
             OSError: The API cannot be asked.
         """
-        node = self.api.get(self.vip, f"{NODE_LIST}/{host}", _Node)
+        node = self.api.get(self.vip, f"{NODE_LIST}/{host}", Node)
         return (f"node {host} exists", TAKE_OUT) if node else None
 
     def lives(self, host: str) -> bool:
@@ -190,9 +186,8 @@ class EtcdQuorum:
         Raises:
             OSError: The API cannot be asked.
         """
-        node = self.api.get(self.vip, f"{NODE_LIST}/{host}", Reporting)
-        ready = node.status.condition("Ready") if node else None
-        return ready is not None and ready.status == "True" and member_problem(self.api, self.vip) is None
+        node = self.api.get(self.vip, f"{NODE_LIST}/{host}", Node)
+        return node is not None and node.problem is None and member_problem(self.api, self.vip) is None
 
     def _lacks_machine(self, addresses: Collection[str]) -> bool:
         listed = self.api.get(self.vip, MACHINES, _Machines)

@@ -15,11 +15,10 @@ from pydantic import Field
 from base.spec import Model
 from providers.etcd_health import listed_members
 from providers.host_provisioning.etcd_guard import EtcdQuorum, Problem
-from wires.api.resources import NODE_LIST, KubernetesReader, Metadata
+from providers.host_provisioning.records import THREE
+from providers.joining.nodes import Nodes
+from wires.api.resources import INFRASTRUCTURE, NODE_LIST
 
-INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
-WHOLE = 3
-"""Members of etcd of which one may be lost; with exactly these, OKD makes a control plane of one highly available."""
 PAGE = "docs/how-to/grow-and-shrink.md#one-to-three"
 ASK = f"run `oc adm transition topology HighlyAvailable` first ({PAGE}), then `pulumi up` again"
 LOWER = "lower controlPlane.replicas to what it was"
@@ -71,9 +70,9 @@ class Infrastructure(Model):
         return None
 
     def _obstacle_of_one(self, voters: int) -> Problem | None:
-        if voters >= WHOLE:
+        if voters >= THREE:
             what = f"OKD still takes its control plane of {voters} for {Topology.ONE.value}"
-            return what, f"{LOWER}; OKD makes {Topology.MANY.value} only of exactly {WHOLE}, then go on ({PAGE})"
+            return what, f"{LOWER}; OKD makes {Topology.MANY.value} only of exactly {THREE}, then go on ({PAGE})"
         if self.status.platform.type != "None":
             platform = self.status.platform.type or "unknown"
             return f"OKD makes three servers of one only on platform None, this is {platform}", LOWER
@@ -82,23 +81,12 @@ class Infrastructure(Model):
         return None
 
 
-class _Node(Model):
-    metadata: Metadata
-
-
-class _Nodes(Model):
-    items: tuple[_Node, ...] = ()
-
-
 @dataclass(frozen=True)
 class ControlPlane:
     """The control plane of a cluster in production, which a server is to join."""
 
     servers: Collection[str]
     """All that the file names."""
-    api: KubernetesReader
-    vip: str
-    """Address of the API."""
     quorum: EtcdQuorum
 
     def prove(self, host: str) -> None:
@@ -110,11 +98,12 @@ class ControlPlane:
         self.quorum.refuse(host, self._obstacle)
 
     def _obstacle(self) -> Problem | None:
-        found = self.api.get(self.vip, INFRASTRUCTURE, Infrastructure) or Infrastructure()
-        obstacle = found.obstacle(len(listed_members(self.api, self.vip) or ()))
+        api, vip = self.quorum.api, self.quorum.vip
+        found = api.get(vip, INFRASTRUCTURE, Infrastructure) or Infrastructure()
+        obstacle = found.obstacle(len(listed_members(api, vip) or ()))
         if obstacle or found.status.topology is not Topology.ONE:
             return obstacle
-        nodes = self.api.get(self.vip, NODE_LIST, _Nodes) or _Nodes()
+        nodes = api.get(vip, NODE_LIST, Nodes) or Nodes()
         if others := sorted({node.metadata.name for node in nodes.items} - {*self.servers}):
             what = f"OKD makes three servers of one only without compute, and has {' and '.join(others)}"
             return what, LOWER

@@ -20,9 +20,8 @@ from providers.etcd_health import listed_members
 from providers.server_objects.comparison import differences, kept, refusals, unlinked
 from providers.server_objects.model import ServerObjectsSpec
 from providers.server_objects.objects import CLUSTER_LABEL, COLLECTIONS, HOST, MACHINE, PAUSED, PROVISIONING, path_of
-from wires.api.resources import KubernetesKeeper, Objects, RefusedError
+from wires.api.resources import INFRASTRUCTURE, KubernetesKeeper, Objects, RefusedError
 
-INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
 POLL_S = 5.0
 
 Found = dict[str, dict[str, Any]]
@@ -37,7 +36,7 @@ class _Infrastructure(Model):
     status: _Status = _Status()
 
 
-@dataclass(frozen=True)
+@dataclass
 class ServerObjectsEngine:
     """The objects of one cluster's servers."""
 
@@ -46,8 +45,8 @@ class ServerObjectsEngine:
     clock: Clock
     report: Report
     warn: Say
-    _joining: set[str] = field(default_factory=set, init=False)
-    """Objects that this run has written, of servers with a copy of etcd: these are members in the end."""
+    _concerned_etcd: bool = field(default=False, init=False)
+    """Whether this run has written an object of a server with a copy of etcd: all are members in the end."""
 
     def ensure(self, gone: Collection[str], *, deadline_s: float) -> None:
         """Make, repair and delete objects until all are as wanted, and every Machine runs as its node.
@@ -84,7 +83,7 @@ class ServerObjectsEngine:
             # Those read before the writes: whatever was written is missing among them, so it is read once more.
             if late := self._write(found, gone) or self._missing(found, gone):
                 return late
-            if self._joining and (outside := self._out_of_etcd()):
+            if self._concerned_etcd and (outside := self._out_of_etcd()):
                 return outside
             self._warn_of_kept(found)
         except OSError as error:
@@ -119,7 +118,7 @@ class ServerObjectsEngine:
         if any(map(self._concerns_etcd, wrong)):
             if not self._admits_by_machine(found) and (outside := self._out_of_etcd()):
                 return outside
-            self._joining.update(wrong)
+            self._concerned_etcd = True
         for name in wrong:
             try:
                 self._make(name) if name not in found else self._repair(name, found[name])

@@ -9,9 +9,6 @@ from testing.fakes.metal3 import HOSTS, Metal3, Object
 from wires.api.resources import ChangedError, R, RefusedError
 from wires.api.writes import to_api
 
-ETCD_MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
-INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
-
 
 @dataclass
 class ObjectStore:

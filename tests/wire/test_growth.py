@@ -14,7 +14,7 @@ from base.progress import Progress
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import EtcdQuorum
-from providers.host_provisioning.topology import INFRASTRUCTURE, ControlPlane
+from providers.host_provisioning.topology import ControlPlane
 from testing.certificates import authority
 from testing.fakes.clock import FakeClock
 from testing.fakes.etcd import EtcdApi, OperatedApi
@@ -32,7 +32,7 @@ from tests.wire.test_etcd_snapshot import (
     restored_as_the_restore_pod_does,
     snapshots,
 )
-from wires.api.resources import NODE_LIST
+from wires.api.resources import INFRASTRUCTURE, NODE_LIST
 from wires.bmc.steps import run_steps
 
 pytestmark = needs_root  # as root, each worker has a loopback of its own
@@ -79,7 +79,7 @@ class Growing:
 
     def prove(self, host: str) -> None:
         """Ask as `up` does before it touches a server that is to join."""
-        ControlPlane(SERVERS, self.api, VIP, self.quorum).prove(host)
+        ControlPlane(SERVERS, self.quorum).prove(host)
         self.departure(host).prove()
 
     def refused(self, host: str) -> str:

@@ -13,6 +13,7 @@ from base.spec import Model
 
 R = TypeVar("R", bound=BaseModel)
 NODE_LIST = "/api/v1/nodes"
+INFRASTRUCTURE = "/apis/config.openshift.io/v1/infrastructures/cluster"
 VERSION = "/apis/config.openshift.io/v1/clusterversions/version"
 """The version of OKD's release, which the cluster-version operator applies."""
 OPERATORS = "/apis/config.openshift.io/v1/clusteroperators"
@@ -102,7 +103,7 @@ def unasked(address: str, error: OSError, *, who: str = "the API") -> str:
 
 
 class AnsweredError(ConnectionError):
-    """The API has answered, and not done it."""
+    """The API has answered, and will not do it if it is asked the same again."""
 
 
 class ChangedError(AnsweredError):
@@ -113,7 +114,7 @@ class RefusedError(AnsweredError):
     """The API refuses the change for good: a rule or a web hook of the cluster forbids it."""
 
 
-class HeldError(AnsweredError):
+class HeldError(ConnectionError):
     """Nothing was changed for now; ask again later.
 
     The API has too many requests; or a pod stays, since a PodDisruptionBudget needs it, or a web hook that is asked

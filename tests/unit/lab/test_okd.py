@@ -27,7 +27,7 @@ from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
 from providers.etcd_access import EtcdAccess
-from providers.etcd_health import member_problem, rollout
+from providers.etcd_health import member_problem, unrest
 from providers.okd_installed.engine import OkdInstalledEngine
 from providers.okd_installed.model import OkdInstalledOuts
 from providers.server_objects.model import ServerObjectsSpec
@@ -249,7 +249,7 @@ def test_all_members_are_restarted_once_they_are_others(cluster: Cluster) -> Non
     for masters in (MASTERS, MASTERS[:2], MASTERS[:2]):
         cluster.set_voters(*masters)
         cluster.okd.etcd_operator.look()
-        seen.append(rollout(Reader(cluster.client), ""))
+        seen.append(unrest(Reader(cluster.client), ""))
     words = "the etcd operator restarts the members, one after another: 0 nodes have achieved new revision 2"
     assert seen == [None, words, None]
 

@@ -22,8 +22,9 @@ from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import OnLine, Outcome, Stack
 from lab.rehearsal.writer import Writer
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
-from providers.host_provisioning.topology import INFRASTRUCTURE, Infrastructure, Topology
+from providers.host_provisioning.topology import Infrastructure, Topology
 from tests.unit.lab.test_okd import MemoryClient
+from wires.api.resources import INFRASTRUCTURE
 
 STACK, UUID = "single", "4f71fbe6-a4c8-5f06-86ab-a0012db25e29"
 ONLY, *JOIN = "only-a", "only-b", "only-c"

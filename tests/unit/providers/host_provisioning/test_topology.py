@@ -9,10 +9,10 @@ from base.errors import ProvisioningError
 from base.progress import Progress
 from providers.etcd_health import DEGRADED
 from providers.host_provisioning.etcd_guard import IN_PRODUCTION, EtcdQuorum
-from providers.host_provisioning.topology import ASK, INFRASTRUCTURE, LOWER, ControlPlane, Infrastructure
+from providers.host_provisioning.topology import ASK, LOWER, ControlPlane, Infrastructure
 from testing.fakes.clock import FakeClock
 from testing.fakes.etcd import EtcdApi, numbered, told_of_members
-from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST
+from wires.api.resources import ETCD, ETCD_MEMBERS, INFRASTRUCTURE, NODE_LIST
 
 VIP = "192.0.2.5"
 ONE, PAIR, EXTERNAL, ARBITER, MANY = (
@@ -70,7 +70,7 @@ def control_plane(
     }
     api = EtcdApi(resources | ({INFRASTRUCTURE: found} if found else {}), down)
     quorum = EtcdQuorum(api, VIP, FakeClock(0), list[Progress]().append)
-    return ControlPlane(("only-a", "only-b", "only-c"), api, VIP, quorum)
+    return ControlPlane(("only-a", "only-b", "only-c"), quorum)
 
 
 def refusal(of: ControlPlane) -> str:

@@ -16,8 +16,9 @@ from testing import clusters, plans
 from testing.fakes.clock import FakeClock
 from testing.fakes.etcd import numbered, told_of_members
 from testing.fakes.metal3 import Metal3, Object
-from testing.fakes.object_store import ETCD_MEMBERS, INFRASTRUCTURE, ControllersClock, ObjectStore
+from testing.fakes.object_store import ControllersClock, ObjectStore
 from testing.progress import into
+from wires.api.resources import ETCD_MEMBERS, INFRASTRUCTURE
 
 PLAN = clusters.plan("baremetal")
 MASTERS, WORKERS = plans.HOSTS[:3], plans.HOSTS[3:]
