@@ -53,4 +53,4 @@ class Growing(KubeDrill):
         block = commands(PAGE, "node_addresses.<host>[0]")
         text = self.stack.follow(block, host=server.name, address=str(server.address))
         wanted = f"of {server.name} (consent `{self.provisioner.uuid(server)}`), and installs it (compute)"
-        self.report.prove("the review says", wanted=wanted, seen=wanted if wanted in text else "")
+        self.reads(text, wanted)

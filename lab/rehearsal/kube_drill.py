@@ -1,6 +1,8 @@
 """What each drill of a cluster in production with a real Kubernetes needs."""
 
 import http.client
+import os
+import signal
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,8 +11,9 @@ from lab.rehearsal.kube import Operator
 from lab.rehearsal.okd_api import OkdApi
 from lab.rehearsal.proofs import Proofs, settle
 from lab.rehearsal.provisioner import Provisioner
+from lab.rehearsal.refusals import UP
 from lab.rehearsal.report import Report
-from lab.rehearsal.stack import Stack
+from lab.rehearsal.stack import Once, Stack
 from lab.rehearsal.status import StatusProofs
 
 RUNS_S = 120
@@ -55,3 +58,16 @@ class KubeDrill:
         """Prove that a node is not cordoned."""
         takes = node not in self.proofs.kube(self.operator).cordoned()
         self.report.prove(f"{node} takes pods", wanted=True, seen=takes)
+
+    def reads(self, text: str, *wanted: str, what: str = "the review says") -> None:
+        """Prove that a text that an operator reads has each of the wanted words."""
+        for words in wanted:
+            self.report.prove(what, wanted=words, seen=words if words in text else "")
+
+    def kills_up(self, name: str, step: str) -> None:
+        """Kill the CLI in a step of a server, so that the next `up` has to go on."""
+        # The outputs of a failed update name the steps of installations, too.
+        watch = Once(f"BmcHost .*-{name} .*{step}", lambda pid: os.kill(pid, signal.SIGKILL))
+        outcome = self.stack.try_run(*UP, on_line=watch)
+        self.report.prove(f"`up` was killed in {step!r}", wanted=-signal.SIGKILL, seen=outcome.code)
+        self.stack.run("cancel", "--yes", quiet=True)

@@ -1,8 +1,6 @@
 """A drill of a control plane of one in production, whose two planned spares join it, as the documents say."""
 
 import http.client
-import os
-import signal
 from pathlib import Path
 
 from base.yaml_text import parse_yaml, yaml_of
@@ -13,7 +11,6 @@ from lab.rehearsal.okd_api import CONFIG, OkdApi
 from lab.rehearsal.proofs import settle
 from lab.rehearsal.refusals import UP, refuse
 from lab.rehearsal.segment import answering_macs
-from lab.rehearsal.stack import Once
 from lab.rehearsal.writer import Writer
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
 from providers.host_provisioning.topology import Topology
@@ -38,7 +35,7 @@ class OneToThree(KubeDrill):
             self._takes_for(Topology.ONE)
             refuse(self.stack, self.report, "servers that OKD was not asked for", UNASKED, UP)
             self._takes_for(Topology.ONE, wish=Topology.MANY)
-            self._killed(first)
+            self.kills_up(first, VirtualCd.step)
             self.stack.run(*UP)
             self._takes_for(Topology.MANY, wish=Topology.MANY)
             self._has_grown(plan.control_plane[0], before)
@@ -63,8 +60,7 @@ class OneToThree(KubeDrill):
         joining = self.stack.plan().control_plane[1:]
         names = " and ".join(server.name for server in joining)
         consents = [f"of {server.name} (consent `{self.provisioner.uuid(server)}`)" for server in joining]
-        for wanted in (*consents, f"Adds {names} to etcd while all its members answer"):
-            self.report.prove("the review says", wanted=wanted, seen=wanted if wanted in text else "")
+        self.reads(text, *consents, f"Adds {names} to etcd while all its members answer")
 
     def _takes_for(self, status: Topology, wish: Topology | None = None) -> None:
         """Have OKD take the control plane for something, and its administrator want something of it."""
@@ -81,13 +77,6 @@ class OneToThree(KubeDrill):
             return ""
 
         self.report.prove("OKD's word on the control plane", wanted="", seen=settle(told, "".__eq__, SERVED_S))
-
-    def _killed(self, name: str) -> None:
-        """Kill the CLI while a server is installed; the next `up` goes on."""
-        watch = Once(f"BmcHost .*-{name} .*{VirtualCd.step}", lambda pid: os.kill(pid, signal.SIGKILL))
-        outcome = self.stack.try_run(*UP, on_line=watch)
-        self.report.prove(f"`up` was killed in {VirtualCd.step!r}", wanted=-signal.SIGKILL, seen=outcome.code)
-        self.stack.run("cancel", "--yes", quiet=True)
 
     def _has_grown(self, only: Server, before: dict[str, str]) -> None:
         """Prove that three are members and nodes, of which the first was left as it was, with the API VIP."""

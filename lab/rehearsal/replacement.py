@@ -1,8 +1,6 @@
 """Drills of a server of the control plane that dies, and is replaced as the documents say."""
 
-import os
 import random
-import signal
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -16,7 +14,6 @@ from lab.rehearsal.kube_drill import KubeDrill
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.refusals import UP
 from lab.rehearsal.segment import answering_macs
-from lab.rehearsal.stack import Once
 from lab.rehearsal.writer import Writer
 from lab.site.bmc import NEW_PASSWORD, NEW_USERNAME
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
@@ -57,7 +54,7 @@ class Replacements(KubeDrill):
             DEATHS[death].happens(self.provisioner, name)
             DEATHS[death].told(self, server)
             if killed_in:
-                self._killed(name, killed_in)
+                self.kills_up(name, killed_in)
             self.stack.run(*UP)
             took_s = time.monotonic() - began
             replace(self, proofs=self.proofs.of(self.stack.plan()))._is_back()
@@ -79,7 +76,7 @@ class Replacements(KubeDrill):
         self.stack.change_host(server.name, lambda host: host.update(bootMACAddress=mac))
         text = self.stack.follow(commands(PAGE, "consent.<host>"), **{"host": server.name, "serial or UUID": uuid})
         wanted = f"of {server.name} (consent `{uuid}`), where the BMC shows another machine than is recorded"
-        self.report.prove("the review says", wanted=wanted, seen=wanted if wanted in text else "")
+        self.reads(text, wanted)
 
     def tell_another_bmc(self, server: Server) -> None:
         """Do what the page says of another BMC, then what that of a server says whose disk is dead."""
@@ -101,15 +98,7 @@ class Replacements(KubeDrill):
         values = {"host": server.name, "serial or UUID": self.provisioner.uuid(server)}
         text = self.stack.follow(commands(PAGE, "reinstall.<host>"), **values)
         wanted = f"will be switched off, then taken out of etcd and the cluster, then wiped: {server.name}"
-        self.report.prove("the preview says", wanted=wanted, seen=wanted if wanted in text else "")
-
-    def _killed(self, name: str, step: str) -> None:
-        """Kill the CLI in a step, and have the next `up` go on."""
-        # The outputs of a failed update name the steps of installations, too.
-        watch = Once(f"BmcHost .*-{name} .*{step}", lambda pid: os.kill(pid, signal.SIGKILL))
-        outcome = self.stack.try_run(*UP, on_line=watch)
-        self.report.prove(f"`up` was killed in {step!r}", wanted=-signal.SIGKILL, seen=outcome.code)
-        self.stack.run("cancel", "--yes", quiet=True)
+        self.reads(text, wanted, what="the preview says")
 
     def _is_back(self) -> None:
         """Prove that the server is a member again, and that all serve."""

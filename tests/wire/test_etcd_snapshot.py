@@ -90,23 +90,27 @@ class Members:
 
     def adds(self, address: str) -> bool:
         """Add a learner, which has yet to start. False: the others have not been connected for long enough (5 s)."""
+        return not self.refuses_to_add(address)
+
+    def refuses_to_add(self, address: str) -> str:
+        """Add a learner; return etcd's words if it refuses."""
         return self._member("add", {"peerURLs": [f"https://{address}:2380"], "isLearner": True})
 
     def promotes(self, member: int) -> bool:
         """Let a learner vote. False: it is not in step with the leader yet, or this is no leader."""
-        return self._member("promote", {"ID": str(member)})
+        return not self._member("promote", {"ID": str(member)})
 
     def listed(self) -> list[dict[str, Any]]:
         """Return what the first one, with a majority, tells of each."""
         found: list[dict[str, Any]] = self._cluster("list", {"linearizable": True})["members"]
         return found
 
-    def _member(self, what: str, body: dict[str, Any]) -> bool:
+    def _member(self, what: str, body: dict[str, Any]) -> str:
         try:
             self._cluster(what, body)
-        except HTTPError:
-            return False
-        return True
+        except HTTPError as error:
+            return str(json.load(error)["message"])
+        return ""
 
     def _cluster(self, what: str, body: dict[str, Any]) -> dict[str, Any]:
         return called(f"https://{ADDRESSES[0]}:2379/v3/cluster/member/{what}", body, self._tls(ADDRESSES[0]))

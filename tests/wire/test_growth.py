@@ -148,7 +148,7 @@ def grows(cluster: Growing, acknowledged: dict[str, str]) -> None:
     assert cluster.departure("only-b").missing() == "it is not yet a member of etcd"
 
     cluster.learns(SECOND)
-    assert not etcd.adds(THIRD), "etcd has one learner at a time"
+    assert etcd.refuses_to_add(THIRD) == "etcdserver: too many learner members in cluster"
     cluster.api.nodes.add("only-b")  # and it dies, before it has ever voted
     cluster.prove("only-b")
     run_steps(cluster.departure("only-b").take_out(), FakeClock(0))
