@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO
 
 from cluster.plan import ClusterPlan, Intent, Server
+from cluster.plan.model import PlannedHost
 from lab import site
 from lab.images import Images
 from lab.inventory import Bmc, Site
@@ -74,8 +75,8 @@ class Provisioner:
             return []
 
     def bmc_settings(self) -> dict[str, Settings]:
-        """Return the settings of each server by name, read without the program's Redfish client."""
-        return {server.name: self._settings(server) for server in self._plan.servers}
+        """Return the settings of each host by name, spares too, read without the program's Redfish client."""
+        return {host.name: self._settings(host) for host in self._plan.hosts}
 
     def domains(self) -> set[str]:
         """Return the names of all libvirt domains."""
@@ -164,8 +165,8 @@ class Provisioner:
         """Start what `stop_provisioner_services` stopped."""
         site.up(self._site, self._images, say)
 
-    def _settings(self, server: Server) -> Settings:
-        uuid = self._site.uuids[server.name]
+    def _settings(self, host: PlannedHost) -> Settings:
+        uuid = self._site.uuids[host.name]
         boot, media = ask("GET", uuid)["Boot"], ask("GET", uuid, "/VirtualMedia/Cd")
         target, mode = (boot[f"BootSourceOverride{word}"] for word in ("Target", "Mode"))
         # The emulator answers 501 to a question about Secure Boot in another mode (sushy-tools 2.2.0).
