@@ -36,7 +36,8 @@ def read_file(path: Path) -> bytes:
 def replaced(path: Path, mode: int = PRIVATE) -> Iterator[IO[bytes]]:
     """Yield a new file, which takes the place of `path` at the end. On an error, `path` stays as it was.
 
-    Only its owner can read the new file before it is complete and has `mode`.
+    Only its owner can read the new file before it is complete and has `mode`. After a power cut, the old file is there
+    or the new one: a file that takes another's place before its content is on the disk may be empty then.
 
     Raises:
         OSError: It cannot be written.
@@ -47,9 +48,20 @@ def replaced(path: Path, mode: int = PRIVATE) -> Iterator[IO[bytes]]:
             yield new
             new.flush()
             Path(new.name).chmod(mode)
+            os.fsync(new.fileno())
             Path(new.name).replace(path)
+            _flush_folder(path.parent)
         finally:
             Path(new.name).unlink(missing_ok=True)
+
+
+def _flush_folder(path: Path) -> None:
+    """Have the names in a folder on its disk."""
+    folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def write_private(path: Path, content: str | bytes, mode: int = PRIVATE) -> None:

@@ -1,6 +1,5 @@
 """Keeps snapshots of etcd, each whole or not at all: in a folder of this machine, or in a bucket of S3."""
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -42,8 +41,6 @@ class Folder:
             self.path.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             with replaced(path) as file:
                 yield file.write
-                file.flush()
-                os.fsync(file.fileno())
         except ConnectionError:
             raise  # of whom the parts come from
         except OSError as error:

@@ -95,6 +95,26 @@ def is_write(call: ast.Call) -> bool:
     )
 
 
+@pytest.mark.parametrize("exists", [False, True], ids=["new", "there-before"])
+def test_after_a_power_cut_the_old_file_is_there_or_the_new_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, exists: bool
+) -> None:
+    path = tmp_path / "secret"
+    if exists:
+        write_private(path, "before")
+    flushed = list[tuple[bytes | None, bytes | None]]()
+    """What each flush brought to the disk (None: the names of the folder), and what `path` held by then."""
+
+    def flush(descriptor: int) -> None:
+        is_folder = os.path.samestat(os.fstat(descriptor), tmp_path.stat())
+        content = None if is_folder else Path(f"/proc/self/fd/{descriptor}").read_bytes()
+        flushed.append((content, path.read_bytes() if path.exists() else None))
+
+    monkeypatch.setattr(os, "fsync", flush)  # in place of the disk
+    write_private(path, "after")
+    assert flushed == [(b"after", b"before" if exists else None), (None, b"after")]
+
+
 def test_a_write_that_fails_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = tmp_path / "secret"
     write_private(path, "before")
