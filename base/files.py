@@ -36,8 +36,8 @@ def read_file(path: Path) -> bytes:
 def replaced(path: Path, mode: int = PRIVATE) -> Iterator[IO[bytes]]:
     """Yield a new file, which takes the place of `path` at the end. On an error, `path` stays as it was.
 
-    Only its owner can read the new file before it is complete and has `mode`. After a power cut, the old file is there
-    or the new one: a file that takes another's place before its content is on the disk may be empty then.
+    Only its owner can read the new file before it is complete and has `mode`. After a power cut, the old file is
+    there or the new one: one that takes another's place before its content is on the disk may be empty then.
 
     Raises:
         OSError: It cannot be written.

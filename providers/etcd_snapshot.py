@@ -19,7 +19,7 @@ from cluster.values.snapshots import Store, store_of
 from payload.kubeconfig import needed, read_kubeconfig
 from providers.etcd_access import EtcdAccess, IncompleteEtcdError
 from wires.api.kubernetes import KubeApi
-from wires.api.resources import unasked
+from wires.api.resources import answer_first, unasked
 from wires.etcd.client import EtcdClient
 from wires.etcd.member import Block, EtcdMember
 from wires.etcd.stores import Put, keeper_of
@@ -90,7 +90,7 @@ class EtcdSnapshots:
             return self.access.reach()
         except OSError as error:
             what = f"not saved: {unasked(self.access.vip, error)}"
-            raise SnapshotError(what, where="etcd", fix=f"have the API answer first, {BY_HAND}") from None
+            raise SnapshotError(what, where="etcd", fix=f"{answer_first(error)}, {BY_HAND}") from None
         except IncompleteEtcdError as error:
             raise SnapshotError(f"not saved: {error}", where="etcd", fix=OPERATOR) from None
 

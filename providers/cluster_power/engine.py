@@ -19,7 +19,7 @@ from providers.consent import consent_fault
 from providers.etcd_health import member_problem
 from providers.joining.nodes import CORDONED, Joining, Nodes
 from providers.patience import patiently
-from wires.api.resources import NODE_LIST, KubernetesWriter, unasked
+from wires.api.resources import NODE_LIST, KubernetesWriter, answer_first, unasked
 from wires.bmc.client import BmcClient, Identity, Power
 from wires.bmc.steps import Steps, run_steps
 
@@ -30,7 +30,7 @@ UNCORDON: dict[str, Any] = {"metadata": {"annotations": {CORDONED: None}}, "spec
 """Merged into a node; what a person has cordoned has no annotation, and stays cordoned."""
 GO_ON = "then run `pulumi up` again, which goes on from here"
 STUCK = f"see its console; if its system hangs, switch it off by its BMC, {GO_ON}"
-ANSWER = "have the API answer first, since nodes are cordoned by it; then run `pulumi up` again"
+ANSWER = "since nodes are cordoned by it; then run `pulumi up` again"
 AGAIN = f"do what each line says, {GO_ON}"
 DEAD = (
     "see its console; a server that gets a new consent or a line in `reinstall` is not waited for, but installed; "
@@ -108,7 +108,7 @@ class ClusterPowerEngine:
 
     def _silent(self, error: OSError) -> PowerError:
         what = f"no server was switched off: {unasked(self.spec.api_vip, error)}"
-        return PowerError(what, where="power", fix=ANSWER)
+        return PowerError(what, where="power", fix=f"{answer_first(error)}, {ANSWER}")
 
     # Awake.
     def wake(

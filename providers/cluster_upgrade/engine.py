@@ -17,7 +17,15 @@ from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSp
 from providers.cluster_upgrade.obstacles import seen_of, unwell
 from providers.cluster_upgrade.release import ClusterVersion
 from providers.patience import patiently
-from wires.api.resources import OPERATORS, VERSION, ChangedError, KubernetesWriter, RefusedError, unasked
+from wires.api.resources import (
+    OPERATORS,
+    VERSION,
+    ChangedError,
+    KubernetesWriter,
+    RefusedError,
+    answer_first,
+    unasked,
+)
 
 T = TypeVar("T")
 POLL_S = 10.0
@@ -188,4 +196,4 @@ class ClusterUpgradeEngine:
 
     def _unasked(self, error: OSError) -> UpgradeError:
         what = unasked(self.spec.api_vip, error, who="OKD")
-        return UpgradeError(what, where="OKD", fix=f"have the API answer first, {AGAIN}")
+        return UpgradeError(what, where="OKD", fix=f"{answer_first(error)}, {AGAIN}")

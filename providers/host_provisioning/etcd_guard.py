@@ -19,8 +19,10 @@ from providers.server_objects.objects import COLLECTIONS, MACHINE
 from wires.api.resources import (
     ETCD,
     NODE_LIST,
+    AnsweredError,
     KubernetesReader,
     Reporting,
+    answer_first,
     unasked,
 )
 
@@ -38,7 +40,7 @@ TAKE_OUT = (
     "reinstalled it already, remove its line from `reinstall`"
 )
 REPAIR = "have the etcd operator report all members first (`oc get clusteroperator etcd`), and take no other one out"
-ANSWER = "have the API answer first, since etcd is asked before a copy of it is wiped"
+ANSWER = "since etcd is asked before a copy of it is wiped"
 BEFORE_PRODUCTION = "; if it will never answer, run `pulumi destroy`, and install the cluster again"
 IN_PRODUCTION = (
     "; if the API will never answer, restore or destroy the cluster (docs/how-to/restore-a-control-plane.md)"
@@ -116,7 +118,7 @@ class EtcdQuorum:
             problem = str(error), REPAIR
         except OSError as error:
             what = unasked(self.vip, error)
-            problem = what, self._answer
+            problem = what, self._answer(error)
         if problem:
             what, fix = problem
             raise ProvisioningError(f"not wiped: {what}", where=host, fix=fix)
@@ -131,13 +133,13 @@ class EtcdQuorum:
             etcd = patiently(lambda: self.api.get(self.vip, ETCD, Reporting), self.clock, self.report)
         except OSError as error:
             what = f"etcd cannot be asked through {self.vip}, and two servers that run it fence each other"
-            raise ProvisioningError(f"{what}: {type(error).__name__}: {error}", fix=self._answer) from None
+            raise ProvisioningError(f"{what}: {type(error).__name__}: {error}", fix=self._answer(error)) from None
         running = etcd.status.condition(RUNNING) if etcd else None
         return running is not None and running.status == "True"
 
-    @property
-    def _answer(self) -> str:
-        return f"{ANSWER}{IN_PRODUCTION if self.in_production else BEFORE_PRODUCTION}"
+    def _answer(self, error: OSError) -> str:
+        never = IN_PRODUCTION if self.in_production else BEFORE_PRODUCTION
+        return f"{answer_first(error)}, {ANSWER}{'' if isinstance(error, AnsweredError) else never}"
 
     def presence(self, host: str, addresses: Collection[str]) -> Problem | None:
         """Return what of a server is in the cluster, or which other member of etcd does not answer. None: it is out.

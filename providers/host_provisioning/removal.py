@@ -24,7 +24,7 @@ from base.progress import Progress, Report, Say, with_time_left
 from providers.host_provisioning.drain import Drain
 from providers.joining.nodes import Node
 from providers.patience import patiently
-from wires.api.resources import NODE_LIST, unasked
+from wires.api.resources import NODE_LIST, answer_first, unasked
 from wires.bmc.client import BmcClient, Power
 from wires.bmc.identity import named
 from wires.bmc.steps import STEP_S, Steps, run_steps
@@ -43,7 +43,7 @@ SHUTDOWN_S = 180.0
 """Time for its system to shut down, as metal3 has it (`softPowerOffTimeout` in ironic.go of baremetal-operator)."""
 OFF, OUT = "switching it off", "out of the cluster"
 KEEP = "put the host back into the install-config"
-ANSWER = f"have the API answer, by which the node is drained, then run `pulumi up` again; or {KEEP}"
+ANSWER = f"since the node is drained by it; then run `pulumi up` again; or {KEEP}"
 ANOTHER = (
     "if another machine runs under its name, drain that node and switch the machine off yourself, then run "
     f"`pulumi up` again; or {KEEP}"
@@ -103,7 +103,7 @@ class Removal:
             return patiently(self.drain.node, self.clock, self.report)
         except OSError as error:
             what = f"not drained: {unasked(self.drain.vip, error)}"
-            raise ProvisioningError(what, where=self.host, fix=ANSWER) from None
+            raise ProvisioningError(what, where=self.host, fix=f"{answer_first(error)}, {ANSWER}") from None
 
     def _refuse_running_node(self) -> None:
         """Return once the node of a server that is off is not ready: of one that runs, no pod may be cut off."""

@@ -18,7 +18,7 @@ from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
 from payload.pem import certificates_of
 from wires.api.https import get, pool_at, send
-from wires.api.resources import EVICTION, ChangedError, HeldError, R, RefusedError
+from wires.api.resources import EVICTION, ChangedError, CredentialError, HeldError, R, RefusedError
 from wires.api.writes import release_of, to_api
 from wires.certificates import Life
 
@@ -83,14 +83,15 @@ class KubeApi:
         """Read one resource, on a new connection. None: it does not exist.
 
         Raises:
-            OSError: The connection or TLS failed, no answer came in time, the API refused, or the answer does not fit
+            CredentialError: See there.
+            OSError: The connection or TLS failed, no answer came in time, the API failed, or the answer does not fit
                 `model`.
         """
         status, content = get(pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S), path, ANSWER_S)
         if status == HTTPStatus.NOT_FOUND:
             return None
         if status != HTTPStatus.OK:
-            raise self._refusal(status)
+            raise self._refusal(status, _status_in(content).why)
         try:
             return model.model_validate_json(content)
         except ValidationError:  # its text quotes the content
@@ -151,17 +152,23 @@ class KubeApi:
         if status == HTTPStatus.TOO_MANY_REQUESTS or is_hooked:
             raise HeldError(why or f"status {status}")
         if status in REFUSED:
-            raise RefusedError(": ".join(filter(None, (f"status {status}", why))))
+            raise RefusedError(_said(status, why))
         if status not in good:
-            raise self._refusal(status)
+            raise self._refusal(status, why)
         return content
 
-    def _refusal(self, status: int) -> ConnectionError:
+    def _refusal(self, status: int, why: str) -> ConnectionError:
+        if status == HTTPStatus.FORBIDDEN:
+            return CredentialError(_said(status, why))
         if status != HTTPStatus.UNAUTHORIZED:
-            return ConnectionError(f"status {status}")
+            return ConnectionError(_said(status, why))
         verb = "expired on" if self.client.is_over(datetime.now(UTC)) else "is unknown to it, and valid until"
         when = f"{self.client.ends:%Y-%m-%d %H:%M} UTC"
-        return ConnectionError(f"status 401: the certificate of auth/kubeconfig's client {verb} {when}: {HOW_TO}")
+        return CredentialError(f"status 401: the certificate of auth/kubeconfig's client {verb} {when}: {HOW_TO}")
+
+
+def _said(status: int, why: str) -> str:
+    return ": ".join(filter(None, (f"status {status}", why)))
 
 
 def _status_in(content: bytes) -> _Status:

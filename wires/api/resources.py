@@ -92,7 +92,8 @@ class KubernetesReader(Protocol):
         """Return one resource, or None if it is missing.
 
         Raises:
-            OSError: The API is unreachable, or refuses.
+            CredentialError: See there.
+            OSError: The API is unreachable, or fails.
         """
         ...
 
@@ -114,12 +115,27 @@ class RefusedError(AnsweredError):
     """The API refuses the change for good: a rule or a web hook of the cluster forbids it."""
 
 
+class CredentialError(AnsweredError):
+    """The API does not let the client of auth/kubeconfig in, or not to this: it takes another credential."""
+
+
 class HeldError(ConnectionError):
     """Nothing was changed for now; ask again later.
 
     The API has too many requests; or a pod stays, since a PodDisruptionBudget needs it, or a web hook that is asked
     does not answer.
     """
+
+
+def answer_first(error: OSError) -> str:
+    """Return what a person has to do before the API is asked again: how a `Fix:` begins."""
+    match error:
+        case CredentialError():
+            return "get a kubeconfig first that the API lets do it"
+        case RefusedError():
+            return "change first what its reason names"
+        case _:
+            return "have the API answer first"
 
 
 class KubernetesWriter(KubernetesReader, Protocol):

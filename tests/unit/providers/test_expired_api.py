@@ -1,5 +1,6 @@
-"""What each reader of a cluster's API says once its or its client's certificate has expired, with real TLS."""
+"""What each reader of a cluster's API says once that, or its client, is not let in, with real TLS."""
 
+import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterator
@@ -76,7 +77,13 @@ def asleep(api: KubeApi) -> None:
 
 
 @pytest.fixture
-def stranger(payload: Path) -> Iterator[KubeApi]:
+def let_in() -> bytes:
+    """Return what the API answers the stranger."""
+    return UNAUTHORIZED
+
+
+@pytest.fixture
+def stranger(payload: Path, let_in: bytes) -> Iterator[KubeApi]:
     """Yield the client of an API that does not let it in, since the client's certificate has expired."""
     content, pair = kubeconfig(authority("test-ca")), authority("test-ca").issue([NAME])
     client = expired(authority("test-ca"), authority("test-ca").issue_client("system:admin"))
@@ -88,7 +95,7 @@ def stranger(payload: Path) -> Iterator[KubeApi]:
     (payload / "api.pem").write_text(pair.key + pair.certificate)
     read = read_kubeconfig("prod")
     assert read
-    with https_server(str(payload / "api.pem"), UNAUTHORIZED) as server:
+    with https_server(str(payload / "api.pem"), let_in) as server:
         yield replace(KubeApi.by(read, NAME), port=server.port)
         assert server.requests
 
@@ -200,6 +207,33 @@ def test_each_reader_says_that_the_certificate_has_expired(reader: str, api: Kub
 def test_each_reader_says_that_its_own_certificate_has_expired(reader: str, stranger: KubeApi) -> None:
     wanted = r"status 401: the certificate of auth/kubeconfig's client expired on \d{4}-\d\d-\d\d .* UTC: see docs/"
     assert re.search(wanted, said(reader, stranger))
+
+
+WHY = 'nodes is forbidden: User "system:anonymous" cannot list resource "nodes"'
+STATUS = json.dumps({"kind": "Status", "status": "Failure", "message": WHY, "code": 403}).encode()
+FORBIDDEN = b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%s" % (len(STATUS), STATUS)
+
+
+@pytest.mark.parametrize("let_in", [FORBIDDEN], ids=["403"])
+@pytest.mark.parametrize("reader", READERS)
+def test_each_reader_says_why_its_client_may_not(reader: str, stranger: KubeApi) -> None:
+    """As behind a balancer that ends TLS, and so keeps the client's certificate to itself."""
+    assert f"CredentialError: status 403: {WHY}" in said(reader, stranger)
+
+
+@pytest.mark.parametrize("let_in", [UNAUTHORIZED, FORBIDDEN], ids=["401", "403"])
+@pytest.mark.parametrize(
+    "reader",
+    [
+        *("sleep", "upgrade", "refresh of an upgrade", "snapshot"),
+        *("proof before a wipe", "fencing", "node that leaves"),
+    ],
+)
+def test_who_is_not_let_in_is_told_to_get_another_kubeconfig(reader: str, stranger: KubeApi) -> None:
+    """No wait makes a credential good, and no cluster is restored or destroyed for it."""
+    text = said(reader, stranger)
+    assert "Fix: get a kubeconfig first that the API lets do it, " in text
+    assert not re.search("API answer|destroy", text)
 
 
 def test_a_client_that_the_api_does_not_know_is_told_so(stranger: KubeApi) -> None:

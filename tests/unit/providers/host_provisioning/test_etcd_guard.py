@@ -215,4 +215,4 @@ def test_servers_that_may_fence_each_other_are_not_touched(in_production: bool, 
     with pytest.raises(ProvisioningError) as caught:
         quorum(FakeApi(down=True), in_production=in_production).fences()
     assert caught.value.fault.what.startswith(f"etcd cannot be asked through {VIP}, and two servers that run it")
-    assert caught.value.fault.fix == f"{ANSWER}{way}"
+    assert caught.value.fault.fix == f"have the API answer first, {ANSWER}{way}"

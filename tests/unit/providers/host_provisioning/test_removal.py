@@ -293,7 +293,7 @@ def test_while_the_api_is_silent_no_node_is_seen_to_be_lost(rig: Rig) -> None:
 def test_an_api_that_does_not_answer_keeps_it(rig: Rig) -> None:
     rig.api.down = ConnectionRefusedError("refused")
     what = f"not drained: the API cannot be asked through {VIP}: ConnectionRefusedError: refused"
-    assert rig.refused() == f"{HOST}: {what}. Fix: {ANSWER}"
+    assert rig.refused() == f"{HOST}: {what}. Fix: have the API answer first, {ANSWER}"
     assert (rig.api.calls, rig.bmc.requests) == ([], 0)
 
 

@@ -74,7 +74,7 @@ def test_a_refusal_is_told_from_a_change_that_may_be_repeated(
 
 @pytest.mark.parametrize("method", [method for method in CALLS if method != "EVICT"])
 def test_a_failure_of_the_api_is_neither(called: Callable[[str, bytes], bytes], method: str) -> None:
-    with pytest.raises(ConnectionError, match=r"^status 500$") as caught:
+    with pytest.raises(ConnectionError, match=r"^status 500: failed calling webhook$") as caught:
         called(method, answer(500, json.dumps({"message": "failed calling webhook"})))
     assert type(caught.value) is ConnectionError
 
