@@ -123,7 +123,7 @@ class IsoMedia:
     _of_thread: threading.local = field(default_factory=threading.local)
 
     def __post_init__(self) -> None:
-        # The tool takes 60 ms per host. It has its own threads, so that calls to BMCs do not queue behind it.
+        # The tool takes 25 ms per host. It has its own threads, so that calls to BMCs do not queue behind it.
         makers = min(MAKERS, os.cpu_count() or 1, 1 + len(self.recipe.hints) // HOSTS_PER_MAKER)
         self._makers_pool = ThreadPoolExecutor(makers)
         self._first = threading.Lock()

@@ -35,6 +35,9 @@ BLOCK = 4096
 CHUNK = 1024 * 1024
 COPY_AT_ONCE = 1024**3
 TRIAL = b'{"ignition":{"version":"3.2.0"}}'
+# The tool compresses at xz's highest level, which takes some 80 MiB of memory for a few KiB. In pages of 4 KiB, these
+# are 57 of the 74 ms of CPU of an ISO, in huge pages 12 (glibc 2.36, measured 2026-11). Other libraries ignore this.
+HUGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 # Power Off is the only sign of a finished installation that needs no network on the host. The script must not wait
 # for it, because systemd waits for the script (it came before the reboot unit in 19 of 19 installations, 2026-11).
 POWER_OFF = "#!/bin/sh\nexec systemctl --no-block poweroff\n"
@@ -218,7 +221,9 @@ class IsoMaker:
         inherited = [file.fileno() for file in (self._work, *open_files)]
         with in_memory() as output, in_memory() as errors:
             try:
-                code = subprocess.call(command, stdout=output, stderr=errors, pass_fds=inherited)  # noqa: S603
+                code = subprocess.call(  # noqa: S603
+                    command, stdout=output, stderr=errors, pass_fds=inherited, env=os.environ | HUGE_PAGES
+                )
             except OSError as error:
                 what = f"cannot be run ({error.strerror})"
                 raise BootMediaError(what, where=str(self._tool), fix=BUILD) from None

@@ -328,6 +328,14 @@ class TestAnotherTool:
             with pytest.raises(BootMediaError, match=rf"wrote nothing into the embed area of .*\. {INSTALL_VERSION}"):
                 made(maker)
 
+    def test_the_tool_has_huge_pages_and_the_environment(
+        self, base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TMPDIR", str(tmp_path))
+        tool = self.tool(tmp_path, f'echo "$GLIBC_TUNABLES $TMPDIR" >{tmp_path}/seen; at 5000')
+        IsoMaker(base, digest(base), tool).close()
+        assert (tmp_path / "seen").read_text() == f"glibc.malloc.hugetlb=1 {tmp_path}\n"
+
     @pytest.mark.parametrize("area", ["", "null", "[]", '{"offset": 4096}'])
     def test_a_tool_that_does_not_report_its_area_is_refused(self, base: Path, tmp_path: Path, area: str) -> None:
         with pytest.raises(
