@@ -131,7 +131,7 @@ def answer_first(error: OSError) -> str:
     """Return what a person has to do before the API is asked again: how a `Fix:` begins."""
     match error:
         case CredentialError():
-            return "get a kubeconfig first that the API lets do it"
+            return "first get an auth/kubeconfig that is allowed to do this"
         case RefusedError():
             return "change first what its reason names"
         case _:

@@ -232,7 +232,7 @@ def test_each_reader_says_why_its_client_may_not(reader: str, stranger: KubeApi)
 def test_who_is_not_let_in_is_told_to_get_another_kubeconfig(reader: str, stranger: KubeApi) -> None:
     """No wait makes a credential good, and no cluster is restored or destroyed for it."""
     text = said(reader, stranger)
-    assert "Fix: get a kubeconfig first that the API lets do it, " in text
+    assert "Fix: first get an auth/kubeconfig that is allowed to do this, " in text
     assert not re.search("API answer|destroy", text)
 
 
