@@ -109,10 +109,12 @@ class Growth:
     Args:
         acts: The first run of each.
         at_once: Whether the operator asks for all in the first run.
+        dead: Server of the control plane that a person switches off before the first run. None: nobody does.
     """
 
     acts: tuple[Act, ...]
     at_once: bool = False
+    dead: int | None = None
 
 
 @dataclass(frozen=True)
@@ -195,7 +197,8 @@ def _with_growth(rng: random.Random, history: History) -> History:
         strikes = (replace(it, host=rng.choice((it.host, HOSTS + number))) for it in act.strikes)
         acts.append(replace(act, happenings=tuple(calm), strikes=tuple(strikes)))
     traits = (*history.traits, *(_traits(rng) for _ in range(SPARES)))
-    return replace(history, traits=traits, growth=Growth(tuple(acts), at_once=rng.random() < 0.2))
+    at_once, dead = rng.random() < 0.2, rng.choice((None, None, None, rng.randrange(3)))
+    return replace(history, traits=traits, growth=Growth(tuple(acts), at_once, dead))
 
 
 def _traits(rng: random.Random) -> tuple[tuple[str, Any], ...]:

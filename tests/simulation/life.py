@@ -25,6 +25,8 @@ from wires.bmc.client import BootOverride, Identity, Power
 RUNS = 4
 """Runs within which the goal has to be reached once nothing fails any more, for each phase on the way."""
 SETTLES_S = 400.0
+DEAD_S = 60.0
+"""Time from the death of a server to the run in which another one is to join."""
 GROWS = (Act("up", "production"),) * 5
 """More runs of a growth: servers that do not list the new one are installed again first, one in each."""
 MOST_S = {
@@ -445,6 +447,9 @@ class Life:
             at_once = growth.at_once and number == 0
             self.wanted = replace(self.wanted, masters=most if at_once else self.wanted.masters + 1)
             self.world.is_calm = False
+            if growth.dead is not None and number == 0:
+                self.happen(Happening("press", 0, growth.dead))
+                self.world.clock.pass_time(DEAD_S)
             self.world.tell(f"OPERATOR: {self.wanted.masters} servers of the control plane; {act}")
             self._follow(self._run(act))
             self._calm()

@@ -38,6 +38,11 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "    elif len(changing) > 1:\n",
         "    elif False:\n",
     ),
+    "a server joins while a member of etcd is dead": (
+        "providers.host_provisioning.etcd_guard",
+        " or self._members(host, addresses) or self._quorum()\n",
+        " or self._members(host, addresses)\n",
+    ),
     "a BMC that fails once ends the comparison of all": (
         "providers.machines.provider",
         "run_steps(steps.current_power(), SYSTEM_CLOCK)",
@@ -137,6 +142,7 @@ FOUND_BY = {
     "any machine is accepted": 51,
     "a spare is left off, as a server is": 9,
     "servers join the control plane together": 41,
+    "a server joins while a member of etcd is dead": 13,
     "a BMC that fails once ends the comparison of all": 30165,
     "a machine is not compared before its disk is wiped": 89,
     "no mark is set": 187,
