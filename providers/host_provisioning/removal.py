@@ -48,6 +48,7 @@ ANOTHER = (
     "if another machine runs under its name, drain that node and switch the machine off yourself, then run "
     f"`pulumi up` again; or {KEEP}"
 )
+AGAIN = "see `oc get node`, then run `pulumi up` again, which goes on from here"
 LET_GO = (
     "have what holds these pods let them go (`oc get pdb -A`), or raise deadlines.host_s; then run `pulumi up` again"
 )
@@ -166,8 +167,7 @@ class Removal:
         wait = Wait(self.clock, NODE_S, poll_s=POLL_S)
         if late := wait.until(left, with_time_left(self.report, "deleting its node")):
             what = f"off, but after {NODE_S:.0f} s its node is not deleted: {late}"
-            fix = "see `oc get node`, then run `pulumi up` again, which goes on from here"
-            raise ProvisioningError(what, where=self.host, fix=fix)
+            raise ProvisioningError(what, where=self.host, fix=AGAIN)
 
     @contextmanager
     def _steps(self, within_s: float) -> Iterator[Steps]:

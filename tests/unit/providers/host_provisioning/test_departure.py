@@ -9,7 +9,7 @@ from base import log
 from base.errors import ProvisioningError
 from base.progress import Progress, Report
 from providers.etcd_access import EtcdAccess
-from providers.host_provisioning.departure import DEAD_TOO, KEEP, OFF, OUT_S, REACH, Departure
+from providers.host_provisioning.departure import AGAIN, DEAD_TOO, KEEP, OFF, OUT_S, REACH, Departure
 from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum
 from testing.certificates import authority
 from testing.fakes.clock import FakeClock
@@ -71,6 +71,14 @@ def test_a_dead_server_leaves_etcd_then_the_cluster(rig: Rig, tmp_path: Path) ->
     assert (rig.members.removed, rig.api.deleted) == (["192.0.2.23"], [HOST])
     assert rig.members.listed == {FIRST: "192.0.2.21", SECOND: "192.0.2.22"}
     assert "etcd of api.okd.lab.test: remove member master-2" in (tmp_path / "run.jsonl").read_text()
+
+
+def test_the_member_that_is_listed_first_leaves_as_any_other(rig: Rig) -> None:
+    for number, address in ((FIRST, "192.0.2.31"), (SECOND, "192.0.2.32")):
+        rig.members.listed[number] = address
+    rig.departure.prove()
+    run_steps(rig.departure.take_out(), rig.clock)
+    assert rig.members.removed == ["192.0.2.23"]
 
 
 def test_each_other_member_is_asked_before(rig: Rig) -> None:
@@ -174,6 +182,15 @@ def test_another_lost_member_keeps_it(rig: Rig) -> None:
     assert rig.refused() == f"master-2: not wiped: {what}. Fix: {REPAIR}"
 
 
+def test_a_new_server_joins_no_etcd_of_which_a_member_is_dead(rig: Rig) -> None:
+    del rig.members.listed[DEAD]
+    rig.members.listed[DEAD + 1] = "192.0.2.24"
+    rig.members.broken = {"192.0.2.24": "UNAVAILABLE: refused"}
+    rig.api.nodes.discard(HOST)
+    what = "another member of etcd does not answer, 192.0.2.24: UNAVAILABLE: refused"
+    assert rig.refused() == f"master-2: not wiped: {what}. Fix: {DEAD_TOO}"
+
+
 def test_of_five_two_may_be_dead_of_which_a_person_takes_out_one(rig: Rig) -> None:
     """Each refusal of the other one would name `reinstall`, and lead in a circle."""
     rig.members.listed |= {0x24: "192.0.2.24", 0x25: "192.0.2.25"}
@@ -219,7 +236,8 @@ def test_a_refusal_of_etcd_ends_it_before_the_wipe(rig: Rig) -> None:
     rig.members.refuses = "FAILED_PRECONDITION: etcdserver: unhealthy cluster"
     with pytest.raises(ProvisioningError) as error:
         run_steps(rig.departure.take_out(), rig.clock)
-    assert "not wiped: it is off, but not out of the cluster after 300 s: ConnectionError: FAILED" in str(error.value)
+    what = f"not wiped: it is off, but not out of the cluster after 300 s: ConnectionError: {rig.members.refuses}"
+    assert str(error.value) == f"{HOST}: {what}. Fix: {AGAIN}"
     assert rig.api.deleted == [], "the node stays as long as the member does"
     assert rig.clock.now() == OUT_S
 

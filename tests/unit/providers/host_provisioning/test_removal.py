@@ -9,7 +9,7 @@ import pytest
 
 from base.errors import BmcRefusedError, ProvisioningError
 from providers.host_provisioning.drain import LOST_S, MIRROR, Drain
-from providers.host_provisioning.removal import ANOTHER, ANSWER, KEEP, LATE_S, LET_GO, Removal
+from providers.host_provisioning.removal import AGAIN, ANOTHER, ANSWER, KEEP, LATE_S, LET_GO, NODE_S, OFF, Removal
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.workloads import Pod, Workloads
@@ -86,10 +86,8 @@ def test_a_server_is_drained_then_off_then_without_node(rig: Rig) -> None:
     assert (rig.off_with, rig.bmc.state) == ([], Power.OFF)
     assert {pod.name: pod.node for pod in rig.api.pods} == {"web-2": "worker-1", "web-1-again": "worker-1"}
     assert rig.lines[0] == "draining: 1 left: shop/web-1 (ends); at most 600 s left"
-    assert (rig.lines[-2], rig.lines[-1]) == (
-        "deleting its node: node worker-0 exists; at most 300 s left",
-        "out of the cluster",
-    )
+    assert OFF in rig.lines
+    assert rig.lines[-2:] == ["deleting its node: node worker-0 exists; at most 300 s left", "out of the cluster"]
 
 
 def test_what_was_done_before_is_not_done_again(rig: Rig) -> None:
@@ -187,6 +185,26 @@ def test_a_node_that_runs_though_its_server_is_off_keeps_its_pods(rig: Rig) -> N
     what = f"its BMC says that it is off, but after {LATE_S:.0f} s node {HOST} is ready"
     assert rig.refused() == f"{HOST}: {what}. Fix: {ANOTHER}"
     assert (rig.api.calls, {pod.node for pod in rig.api.pods}) == ([], {HOST, "worker-1"})
+
+
+@pytest.mark.parametrize(
+    ("runs", "what", "fix"),
+    [
+        (True, f"its BMC says that it is off, but after {LATE_S:.0f} s", ANOTHER),
+        (False, f"off, but after {NODE_S:.0f} s its node is not deleted:", AGAIN),
+    ],
+    ids=["its-node", "its-deletion"],
+)
+def test_an_api_that_falls_silent_says_of_no_node_that_it_is_gone(rig: Rig, runs: bool, what: str, fix: str) -> None:
+    def silenced(_: str) -> None:
+        if runs or rig.bmc.state is Power.OFF:
+            rig.api.down = ConnectionRefusedError("refused")
+
+    rig.bmc.state, rig.bmc.fault = Power.OFF if runs else Power.ON, silenced
+    said = rig.refused()
+    assert said.startswith(f"{HOST}: {what} ")
+    assert said.endswith(f"ConnectionRefusedError: refused. Fix: {fix}")
+    assert HOST in rig.api.nodes
 
 
 def test_a_server_that_has_just_gone_off_is_seen_to_be_off(rig: Rig) -> None:
@@ -308,10 +326,9 @@ def test_a_bmc_that_does_not_answer_keeps_its_node_as_it_is(rig: Rig) -> None:
 
 def test_a_bmc_of_another_machine_keeps_both(rig: Rig) -> None:
     rig.bmc.machine = Identity("c0ffee00-0000-4000-8000-000000000009", "SN-9")
-    assert (
-        f"wanted {UUID}; nothing was changed. Fix: drain this node and switch its server off yourself"
-        in rig.refused()
-    )
+    said, fix = rig.refused(), "Fix: drain this node and switch its server off yourself"
+    assert said.startswith(f"{HOST} (")
+    assert f"wanted {UUID}; nothing was changed. {fix}" in said
     assert (rig.api.calls, rig.bmc.state) == ([], Power.ON)
 
 

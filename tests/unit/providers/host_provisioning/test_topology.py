@@ -91,6 +91,16 @@ def test_until_then_it_is_refused_with_the_command() -> None:
     assert refusal(control_plane(infrastructure(ONE), "192.0.2.21")) == f"only-b: not wiped: {UNASKED}"
 
 
+@pytest.mark.parametrize(
+    ("status", "voters", "why"),
+    [(MANY, ("192.0.2.21",), ALONE.format(MANY)), (ONE, ("192.0.2.21", "192.0.2.22", "192.0.2.23"), STILL.format(3))],
+    ids=["one", "three"],
+)
+def test_the_members_of_etcd_that_vote_are_counted(status: str, voters: tuple[str, ...], why: str) -> None:
+    found = control_plane(infrastructure(status, MANY), *voters)
+    assert refusal(found).startswith(f"only-b: not wiped: {why}")
+
+
 def test_compute_keeps_a_control_plane_of_one() -> None:
     """OKD would never make it highly available: no dedicated worker nodes are present, says the enhancement."""
     what = "OKD makes three servers of one only without compute, and has worker-0 and worker-1"
