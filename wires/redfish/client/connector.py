@@ -52,6 +52,9 @@ MOST_REDIRECTS = 5
 MOST_PAGES = 100
 SINGLE_ATTEMPT = 1  # for sushy's `server_side_retries`: 0 would mean three attempts, of POSTs too
 
+SAME = "the same answer as before"
+"""In place of an answer's body in the log."""
+
 _turns: dict[str, threading.Lock] = {}
 _log = logging.getLogger(__name__)
 
@@ -212,6 +215,8 @@ class BmcAdapter(HTTPAdapter):
         """Whether the last request was a GET."""
         self.retry_after_s = 0.0
         """Seconds to wait, by the `Retry-After` of the last answer; 0 if it had none."""
+        self._logged_last: tuple[Any, ...] = ()
+        """The last request in the log, and its answer."""
         self.lacks_basic = False
         """Whether the last answer refused a Basic login as such, whatever the password."""
         super().__init__(pool_connections=1, pool_maxsize=1, max_retries=0)
@@ -338,7 +343,10 @@ class BmcAdapter(HTTPAdapter):
         return exchange()
 
     def _logged(self, request: PreparedRequest, exchange: Callable[[], Response]) -> Response:
-        """Write the request and its answer to the log, without their headers."""
+        """Write the request and its answer to the log, without their headers.
+
+        Most answers are those to polls, and the same as the one before: of these, the line says only that.
+        """
         request_line, began = f"{self._base} {request.method} {self.mask.text(request.path_url)}", time.monotonic()
         _log.debug("%s", f"{request_line} {self.mask.body(request.body)}".rstrip())
         try:
@@ -350,7 +358,10 @@ class BmcAdapter(HTTPAdapter):
         if token := response.headers.get(TOKEN):
             self.mask.learn(SecretStr(token))
         answered = f"HTTP {response.status_code}, {time.monotonic() - began:.3f} s"
-        _log.debug("%s", f"{request_line}: {answered} {self.mask.body(response.content)}".rstrip())
+        answer = request.method, request.url, response.status_code, response.content
+        body = SAME if response.content and answer == self._logged_last else self.mask.body(response.content)
+        self._logged_last = answer
+        _log.debug("%s", f"{request_line}: {answered} {body}".rstrip())
         return response
 
     def _body(self, response: Response) -> bytes:

@@ -41,6 +41,17 @@ def test_each_request_and_each_answer_has_a_line(it: OneBmc, logged: pytest.LogC
     assert (reset, done) == (f'{action} {{"ResetType": "On"}}', f"{action}: HTTP 204, N s")
 
 
+def test_an_answer_like_the_one_before_is_not_repeated(it: OneBmc, logged: pytest.LogCaptureFixture) -> None:
+    bmc = it.client()
+    bmc.power(), bmc.power(), bmc.power()
+    it.fleet.change(power="On")
+    bmc.power(), bmc.media(), bmc.power()
+    answers = [line for line in lines(it, logged) if line.startswith(f"GET {SYSTEM}: ")]
+    same = [line == f"GET {SYSTEM}: HTTP 200, N s the same answer as before" for line in answers]
+    assert same == [False, True, True, False, False]
+    assert ['"PowerState": "On"' in line for line in answers] == [False, False, False, True, True]
+
+
 @pytest.mark.parametrize("session", [False, True], ids=["basic", "session"])
 def test_no_secret_is_in_the_log(it: OneBmc, logged: pytest.LogCaptureFixture, session: bool) -> None:
     bmc = it.client(session=session)
