@@ -23,10 +23,12 @@ OkdBaremetalError              root: one fault or several
 ├── UpgradeError               a cluster was not upgraded, or not to the end; it keeps what it was told
 ├── BusyError                  another run works on the same thing
 ├── UnplannedWriteError        a write is not in the write plan that was approved; it was not made
+├── SystemCallError            the system refuses a call where nothing expects that: a full disk, a lost folder
 ├── LockError                  the folder of the locks cannot be made, or is not private to this user
 └── EngineGoneError            the Pulumi engine that started this work is gone; it stopped between two steps
 """
 
+import errno
 import math
 import shlex
 import traceback
@@ -66,6 +68,9 @@ class Fault:
 
 class Stricter(Fault):
     """A fault of this program only: openshift-install accepts the same install-config."""
+
+
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def one_line(text: str) -> str:
@@ -236,6 +241,21 @@ class BusyError(OkdBaremetalError):
 
 class UnplannedWriteError(OkdBaremetalError):
     """A write is not in the write plan that was approved; it was not made."""
+
+
+class SystemCallError(OkdBaremetalError):
+    """The system refuses a call where nothing expects that: a full disk, a lost folder.
+
+    Args:
+        error: The refusal.
+    """
+
+    def __init__(self, error: OSError) -> None:
+        place = "its disk" if error.filename else "the disk of standard output and of $TMPDIR, or use another one"
+        # Python's tempfile tries several folders, and then says this without the reason of any.
+        is_full = error.errno in NO_ROOM or (error.errno == errno.ENOENT and not error.filename)
+        what = f"the system refuses: {error.strerror or type(error).__name__}"
+        super().__init__(what, where=str(error.filename or ""), fix=f"make room on {place}" if is_full else "")
 
 
 class LockError(OkdBaremetalError):

@@ -1,7 +1,6 @@
 """What all commands share: exit codes, the paths of a stack's files, and errors that never quote an input file."""
 
 import argparse
-import errno
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -9,7 +8,7 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
-from base.errors import ConfigError, Fault, OkdBaremetalError, one_line, unexpected
+from base.errors import NO_ROOM, ConfigError, Fault, OkdBaremetalError, SystemCallError, unexpected
 from cli.shared.interrupts import signals_first
 
 PROGRAM = Path(__file__).resolve().parents[2]
@@ -22,8 +21,6 @@ EXIT_NOT_INSTALLABLE = 3
 """An install-config is valid, but this release cannot install it."""
 EXIT_POLICY = 4
 """An update breaks a policy. `verify`, which imports nothing of this program, has the same for a write plan."""
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-ROOM = "make room on the disk of standard output and of $TMPDIR, or use another one"
 
 
 def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
@@ -49,18 +46,12 @@ def run(parser: argparse.ArgumentParser, arguments: list[str] | None) -> int:
         print(error, file=sys.stderr)
         return EXIT_INVALID
     except OSError as error:
-        print(one_line(str(_of_the_system(error))), file=sys.stderr)
+        print(SystemCallError(error), file=sys.stderr)
         _give_up_stdout()
         return EXIT_INVALID
     except Exception as error:
         print(f"{parser.prog}: {unexpected(error)}", file=sys.stderr)
         return EXIT_ERROR
-
-
-def _of_the_system(error: OSError) -> Fault:
-    """Return the fault of a call that the system refused where no command expects it: a full disk, a lost folder."""
-    fix = ROOM if error.errno in NO_ROOM else ""
-    return Fault(str(error.filename or ""), f"the system refuses: {error.strerror or type(error).__name__}", fix)
 
 
 @contextmanager

@@ -25,7 +25,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from base import log, write_guard
 from base.clock import SYSTEM_CLOCK
-from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.errors import ConfigError, Fault, OkdBaremetalError, SystemCallError
 from base.log_entries import Action
 from base.shapes import shape_faults
 from base.spec import INPUT_ONLY, MACHINE, REPLACES, SECRET_OUTPUT, Outs, Spec, marked, state_names
@@ -283,9 +283,13 @@ def _known(props: Props) -> Props:
 
 @contextmanager
 def _one_line_errors() -> Iterator[None]:
-    """Hide the traceback of this program's own errors: Pulumi would print it, and the message suffices."""
+    """Hide the traceback of this program's own errors, and of a full disk: Pulumi would print it.
+
+    The message suffices; of a call of the system, the run's log has the place.
+    """
     try:
         yield
-    except OkdBaremetalError as error:
+    except (OkdBaremetalError, OSError) as error:
         sys.tracebacklimit = 0
-        raise error.with_traceback(None) from None
+        known = error if isinstance(error, OkdBaremetalError) else SystemCallError(error)
+        raise known.with_traceback(None) from None

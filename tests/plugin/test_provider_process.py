@@ -5,6 +5,8 @@ import importlib
 import json
 import os
 import pickle
+import re
+import resource
 import subprocess
 import sys
 import threading
@@ -50,8 +52,8 @@ def struct(**fields: object) -> struct_pb2.Struct:
 
 
 @contextmanager
-def started(folder: Path = ROOT) -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
-    """Start the plugin process in `folder`, the root of a project."""
+def started(folder: Path = ROOT, *, full: bool = False) -> Iterator[provider_pb2_grpc.ResourceProviderStub]:
+    """Start the plugin process in `folder`, the root of a project; if `full`, no file takes a byte."""
     command = [sys.executable, "-u", "-m", "pulumi.dynamic", "127.0.0.1:0"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, text=True) as process:
@@ -59,6 +61,8 @@ def started(folder: Path = ROOT) -> Iterator[provider_pb2_grpc.ResourceProviderS
             assert process.stdout is not None
             port = process.stdout.readline().strip()
             assert port.isdigit(), "nothing may be printed before the port"
+            if full:
+                resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (0, 0))
             threading.Thread(target=process.stdout.read, daemon=True).start()
             with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
                 yield provider_pb2_grpc.ResourceProviderStub(channel)
@@ -153,6 +157,17 @@ def test_an_error_is_one_line_without_a_traceback(
     assert "Traceback" not in text.splitlines()[-1]
     assert "hidden" not in text
     assert len([line for line in text.splitlines() if line.startswith("  File")]) == 0
+
+
+def test_a_full_disk_is_one_line_without_a_traceback() -> None:
+    """The copy that a file's reader gets is the first thing that an `up` writes outside of its log."""
+    pickled = serialize_provider(provider_class("providers.rendered_asset.provider.RenderedAssetProvider")())
+    asset = struct(__provider=pickled, path="/usr/local/bin/a.sh", mode="0755", text="hidden", reader="bash")
+    with started(full=True) as plugin, pytest.raises(grpc.RpcError) as caught:
+        plugin.Create(provider_pb2.CreateRequest(properties=asset), timeout=RPC_S)
+    text = caught.value.details() or ""
+    assert "base.errors.SystemCallError: the system refuses: File too large. Fix: make room on the disk of" in text
+    assert not re.search("^  File|hidden", text, re.M)
 
 
 def test_a_run_is_logged_in_the_projects_root_and_its_error_names_the_file(tmp_path: Path) -> None:

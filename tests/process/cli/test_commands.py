@@ -16,7 +16,6 @@ from unittest.mock import patch
 import pytest
 import yaml
 
-from cli.shared.command_line import ROOM
 from testing import plans
 from testing.checkout import ROOT
 from testing.command_line import COMMAND, run, run_process
@@ -313,13 +312,16 @@ def test_a_defect_of_the_program_is_one_line_without_values() -> None:
     assert re.fullmatch(r"okd-baremetal: internal error: KeyError: mock\.py:\d+\n", done.stderr)
 
 
+MAKE_ROOM = "Fix: make room on the disk of standard output and of $TMPDIR, or use another one"
+
+
 def test_a_full_stdout_is_one_line() -> None:
     """S17 of issue 43."""
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
             [*COMMAND, "schema"], cwd=ROOT, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
-    line = f"the system refuses: No space left on device. Fix: {ROOM}\n"
+    line = f"the system refuses: No space left on device. {MAKE_ROOM}\n"
     assert (done.returncode, done.stderr) == (2, line)
 
 
@@ -329,6 +331,7 @@ def test_no_room_for_temporary_files_is_one_line(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("the system refuses: No usable temporary directory found in [")
+    assert done.stderr.endswith(f"{MAKE_ROOM}\n")
     assert len(done.stderr.splitlines()) == 1
 
 

@@ -1,11 +1,14 @@
 """The errors of a BMC: no handler depends on its place among the others."""
 
 import ast
+import errno
 from collections.abc import Iterator
 from functools import cache
 from itertools import permutations
 
-from base.errors import BmcError
+import pytest
+
+from base.errors import BmcError, SystemCallError
 from testing.checkout import ROOMS, ROOT
 
 KINDS = BmcError.__subclasses__()
@@ -57,3 +60,20 @@ def test_every_bmc_error_that_is_made_says_its_kind() -> None:
         if isinstance(node, ast.Call)
     ]
     assert [path for path, call in calls if isinstance(call, ast.Name) and call.id == "BmcError"] == []
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            OSError(errno.ENOSPC, "No space left on device", "/run/okd-baremetal/a.lock"),
+            "/run/okd-baremetal/a.lock: the system refuses: No space left on device. Fix: make room on its disk",
+        ),
+        (
+            PermissionError(errno.EACCES, "Permission denied", "/a\x1b"),
+            r"/a\x1b: the system refuses: Permission denied",
+        ),
+    ],
+)
+def test_a_refusal_of_the_system_names_the_disk_that_is_full(error: OSError, said: str) -> None:
+    assert str(SystemCallError(error)) == said
