@@ -264,3 +264,8 @@ class LockError(OkdBaremetalError):
 
 class EngineGoneError(OkdBaremetalError):
     """The Pulumi engine that started this work is gone; it stopped between two steps."""
+
+
+def as_own(error: OkdBaremetalError | OSError) -> OkdBaremetalError:
+    """Return an error of this program's: the same, or that of a call that the system refuses."""
+    return error if isinstance(error, OkdBaremetalError) else SystemCallError(error)

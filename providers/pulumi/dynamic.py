@@ -25,7 +25,7 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from base import log, write_guard
 from base.clock import SYSTEM_CLOCK
-from base.errors import ConfigError, Fault, OkdBaremetalError, SystemCallError
+from base.errors import ConfigError, Fault, OkdBaremetalError, as_own
 from base.log_entries import Action
 from base.shapes import shape_faults
 from base.spec import INPUT_ONLY, MACHINE, REPLACES, SECRET_OUTPUT, Outs, Spec, marked, state_names
@@ -291,5 +291,4 @@ def _one_line_errors() -> Iterator[None]:
         yield
     except (OkdBaremetalError, OSError) as error:
         sys.tracebacklimit = 0
-        known = error if isinstance(error, OkdBaremetalError) else SystemCallError(error)
-        raise known.with_traceback(None) from None
+        raise as_own(error).with_traceback(None) from None

@@ -8,7 +8,7 @@ from contextvars import copy_context
 
 from base import log
 from base.clock import Clock
-from base.errors import EngineGoneError, OkdBaremetalError, unexpected
+from base.errors import EngineGoneError, OkdBaremetalError, as_own, unexpected
 from providers.host_provisioning.installation.engine import Installation
 from wires.bmc.pacing import jittered
 from wires.bmc.steps import Waits
@@ -88,11 +88,14 @@ async def _run_host(host: str, run: Waits, pool: ThreadPoolExecutor, pause: Paus
             await pause(seconds)
     except EngineGoneError:
         raise
+    except (OkdBaremetalError, OSError) as caught:
+        error = as_own(caught)
     except Exception as caught:
-        error = caught if isinstance(caught, OkdBaremetalError) else OkdBaremetalError(unexpected(caught), fix=REPORT)
-        context.run(log.failed, error)
-        return error
-    return None
+        error = OkdBaremetalError(unexpected(caught), fix=REPORT)
+    else:
+        return None
+    context.run(log.failed, error)
+    return error
 
 
 async def _watch(clock: Clock) -> None:

@@ -1,6 +1,8 @@
 """The installation of many hosts at once."""
 
 import asyncio
+import errno
+import os
 import resource
 from collections.abc import Awaitable, Callable
 from contextlib import nullcontext
@@ -70,6 +72,22 @@ def test_an_error_of_one_host_that_nobody_expects_does_not_stop_the_others(error
     assert "Fix: report it with what `okd-baremetal gather` writes" in str(failed["host-3"])
     assert "hunter2" not in str(failed["host-3"])
     assert all(bmc.installs == 1 and bmc.is_up() for name, bmc in bmcs.items() if name != "host-3")
+
+
+def test_a_full_disk_is_no_defect_to_report() -> None:
+    """A boot ISO is made with files in $TMPDIR, once its host is due."""
+    clock = FakeClock()
+    bmcs, installations = fleet(2, clock)
+
+    def full(_: str) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    bmcs["host-1"].fault = full
+    failed = install_all(installations, clock=clock, pause=passing(clock))
+    wanted = (
+        "the system refuses: No space left on device. Fix: make room on the disk of standard output and of $TMPDIR"
+    )
+    assert {host: str(error).startswith(wanted) for host, error in failed.items()} == {"host-1": True}
 
 
 def test_work_stops_when_the_engine_is_gone() -> None:
