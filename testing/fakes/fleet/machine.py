@@ -274,6 +274,11 @@ class Machine:
             [*self.disc_drive().certificates.values()],
         )
 
+    def is_running(self) -> bool:
+        """Return whether the installed system runs, without counting a request."""
+        self._settle()
+        return self.running
+
     def change(self, **state: Any) -> None:
         """Change the state at once.
 

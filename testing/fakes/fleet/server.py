@@ -71,13 +71,15 @@ class Server:
         self._listeners: dict[int, asyncio.Server] = {}
         self._stack = ExitStack()
         self._kubelets: dict[int, asyncio.Server] = {}
+        self._contexts: dict[int, ssl.SSLContext] = {}
+        """TLS of each host's API and kubelet, and at first of its BMC."""
 
     async def start(self) -> None:
         """Listen on every address."""
         first = self._free_block()
         for index, bmc in enumerate(self.bmcs):
             address = address_of(self.block, index)
-            context = self.certificates.context(address)
+            context = self._contexts[index] = self.certificates.context(address)
             wire = _listener(address, API_PORT) if index else first
             await self._serve(wire, Api(bmc.machine), context)
             await self.listen(index, context)
@@ -88,11 +90,11 @@ class Server:
         """Have the kubelet of each server listen while its installed system runs, and refuse connections before."""
         while True:
             for index, bmc in enumerate(self.bmcs):
-                runs = bmc.machine.state().running
+                runs = bmc.machine.is_running()
                 if runs and index not in self._kubelets:
                     address = address_of(self.block, index)
-                    wire, context = _listener(address, KUBELET_PORT), self.certificates.context(address)
-                    self._kubelets[index] = await self._serve(wire, Api(bmc.machine), context)
+                    wire = _listener(address, KUBELET_PORT)
+                    self._kubelets[index] = await self._serve(wire, Api(bmc.machine), self._contexts[index])
                 elif not runs and index in self._kubelets:
                     self._kubelets.pop(index).close()
             await asyncio.sleep(POLL_S)
