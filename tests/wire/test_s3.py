@@ -19,7 +19,7 @@ from testing.certificates import authority
 from testing.fakes.https_server import https_server
 from testing.fakes.serving import serving
 from testing.namespaces import needs_root
-from testing.s3 import ADDRESS, BUCKET, SECRET, USER, S3Server, s3_server
+from testing.s3 import ADDRESS, BUCKET, NO_OTHERS, SECRET, USER, S3Server, s3_server
 from wires.s3 import bucket
 from wires.s3.bucket import FIXES, LOG, REACH, RIGHTS, Bucket
 
@@ -127,6 +127,25 @@ def test_a_login_goes_to_a_server_that_is_trusted_only(server: S3Server, monkeyp
     why, fix = refused(server.url)
     assert "certificate verify failed" in why
     assert fix == TRUST
+
+
+@pytest.mark.parametrize(
+    ("url", "object_at"),
+    [
+        ("s3://saved?region=eu-central-1", "https://saved.s3.amazonaws.com/okd.db?"),
+        ("s3://saved?endpoint=https://s3.lab.test:9000&region=lab", "https://s3.lab.test:9000/saved/okd.db?"),
+    ],
+    ids=["aws", "own-server"],
+)
+def test_only_the_stack_names_the_server(monkeypatch: pytest.MonkeyPatch, url: str, object_at: str) -> None:
+    """A snapshot has all secrets of a cluster. A server of one name has no name, nor a certificate, per bucket."""
+    elsewhere = {"AWS_ENDPOINT_URL": "https://elsewhere.test", "AWS_DEFAULT_REGION": "elsewhere"}
+    log_in(monkeypatch, {**dict.fromkeys(LOGIN, "x"), **NO_OTHERS, **elsewhere})
+    place = keeper(url).url
+    with bucket._client(place) as client:
+        signed = client.generate_presigned_url("get_object", {"Bucket": place.bucket, "Key": "okd.db"})
+    assert signed.startswith(object_at)
+    assert f"%2F{place.region}%2Fs3%2F" in signed
 
 
 def test_a_bucket_that_is_missing_is_told(server: S3Server) -> None:

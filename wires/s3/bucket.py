@@ -79,7 +79,6 @@ def _client(url: BucketUrl) -> Iterator[Any]:
         connect_timeout=CONNECT_S,
         read_timeout=SILENT_S,
         ignore_configured_endpoint_urls=True,  # the stack names the server, and a write plan has it
-        s3={"addressing_style": "path"} if url.endpoint else {},
     )
     try:
         client = Session().create_client(
