@@ -6,10 +6,12 @@ An installer that loses its ISO never ends, like a live system that reads from i
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any, TypeVar
 
 from testing.fakes.clock import FakeClock
 from wires.bmc.client import BootOverride, Identity, Power, SecureBoot
 
+T = TypeVar("T")
 UUID = "c0ffee00-0000-4000-8000-000000000001"
 
 
@@ -75,42 +77,41 @@ class FakeBmc:
     closed: int = 0
     _events: list[tuple[float, Callable[[], None]]] = field(default_factory=list)
     _up_at: float | None = None
+    _remembered: dict[str, Any] | None = None
+    """What was read since the last write; None: each read is a request."""
     _job: Callable[[], None] | None = None
     _override_at_boot: Callable[[], BootOverride] | None = None
 
+    def remember(self) -> None:
+        self._remembered = {}
+
     def identity(self) -> Identity:
-        self._request("identity")
-        return self.machine
+        return self._read("identity", lambda: self.machine)
 
     def bmc_version(self) -> str:
         self._request("bmc_version")
         return "7.10"
 
     def power(self) -> Power:
-        self._request("power")
-        return self.state
+        return self._read("power", lambda: self.state)
 
     def boot_override(self) -> BootOverride:
-        self._request("boot_override")
-        return self.override
+        return self._read("boot_override", lambda: self.override)
 
     def pending_override(self) -> None:
         """Return no override: each one is in effect at once."""
 
     def boot_modes(self) -> tuple[str, ...]:
-        self._request("boot_modes")
-        return self.modes
+        return self._read("boot_modes", lambda: self.modes)
 
     def expect_boot_method(self) -> None:
         """Accept all: this BMC offers every boot override."""
 
     def secure_boot(self) -> SecureBoot | None:
-        self._request("secure_boot")
-        return self.secure
+        return self._read("secure_boot", lambda: self.secure)
 
     def media(self) -> str | None:
-        self._request("media")
-        return self.image
+        return self._read("media", lambda: self.image)
 
     def insert(self, url: str, certificate: str = "") -> None:
         self._request("insert")
@@ -177,7 +178,7 @@ class FakeBmc:
         return ""
 
     def close(self) -> None:
-        self.closed += 1
+        self.closed, self._remembered = self.closed + 1, None
 
     def is_up(self) -> bool:
         """Whether the installed system answers; not counted as a request to the BMC."""
@@ -199,7 +200,23 @@ class FakeBmc:
         self._switch_on()
         return self
 
+    def _read(self, what: str, read: Callable[[], T]) -> T:
+        """Read, unless that is remembered."""
+        self._settle()
+        known = self._remembered
+        if known is not None and what in known:
+            remembered: T = known[what]
+            return remembered
+        self._request(what)
+        self._remembered = known  # only a write forgets
+        answer = read()
+        if known is not None:
+            known[what] = answer
+        return answer
+
     def _request(self, what: str) -> None:
+        if self._remembered is not None:
+            self._remembered = {}
         self.requests += 1
         self._settle()
         self.fault(what)

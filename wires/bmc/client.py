@@ -150,6 +150,13 @@ class BmcClient(Protocol):
         """The boot mode that each boot override is sent with. Empty: it is sent without."""
         ...
 
+    def remember(self) -> None:
+        """Send no read twice from now on, until a change is requested or this is called again.
+
+        One that waits between two looks calls it at each. Until the first call, each read is sent.
+        """
+        ...
+
     def identity(self) -> Identity:
         """Read the identity of the machine."""
         ...

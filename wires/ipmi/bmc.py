@@ -119,6 +119,9 @@ class IpmiBmc:
         """The boot mode that each boot override is sent with."""
         return mode_of(self.wanted_mode)
 
+    def remember(self) -> None:
+        """Remember nothing: a read is one datagram."""
+
     def identity(self) -> Identity:
         """Read the identity of the machine: its GUID in SMBIOS's order of bytes, and what FRU 0 names.
 

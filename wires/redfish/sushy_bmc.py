@@ -88,6 +88,10 @@ class SushyBmc:
             is_there = MODE in (self._read.known.json.get("Boot") or {})
             return mode_of(self.wanted_mode) if is_there and self._read.boot_quirks.sends_mode else ""
 
+    def remember(self) -> None:
+        """See `BmcClient`. Power, boot override and the ETag that a change names are parts of one System."""
+        self._http.remember()
+
     def identity(self) -> Identity:
         """Read the identity of the machine."""
         with self._converted_errors("read the system"):

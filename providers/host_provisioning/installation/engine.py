@@ -116,10 +116,13 @@ class Installation:
         self._deadline = clock.now() + self.deadline_s
         self._step_at = clock.now()
         with self.adapters.guard:  # a lock of the process; see scheduler.py for what must not be held over a yield
+            bmc = self.adapters.bmc
             try:
-                for seconds in self._bring_up(Steps(self.adapters.bmc, clock, self._deadline)):
+                bmc.remember()
+                for seconds in self._bring_up(Steps(bmc, clock, self._deadline)):
                     self._heartbeat()
                     yield seconds
+                    bmc.remember()
             except BmcTimeoutError as error:
                 if self._step in (ADOPTING, FIRST_BOOT):
                     self.adapters.evidence.mark.remove()

@@ -83,6 +83,8 @@ class BmcConnector(Connector):  # type: ignore[misc]
         self._token_path = ""
         self.task = ""
         """Path of the task that the last write has started; empty if none."""
+        self._remembered: dict[str, Any] | None = None
+        """The answers to reads by path since the last write; None: each read is sent."""
         session = self._session
         # Mount no other origin: a link in a BMC's answer must not carry the password to another server.
         session.adapters.clear()
@@ -93,6 +95,10 @@ class BmcConnector(Connector):  # type: ignore[misc]
         session.headers["Connection"] = "keep-alive"
         if not access.session:
             self.set_http_basic_auth(access.username.encode(), password.get_secret_value().encode())
+
+    def remember(self) -> None:
+        """Send no GET twice from now on, until something else is sent or this is called again."""
+        self._remembered = {}
 
     def close_each(self) -> None:
         """Open a new connection for each request from now on."""
@@ -111,8 +117,12 @@ class BmcConnector(Connector):  # type: ignore[misc]
     def _op(self, method: str, path: str = "", **kwargs: Any) -> Any:
         """Send a request of sushy's, read all pages of a collection, and note the task that a write starts."""
         if method == "GET":
-            return self._with_all_pages(self._logged_in(method, path, **kwargs))
+            known = {} if self._remembered is None else self._remembered
+            if path not in known:
+                known[path] = self._with_all_pages(self._logged_in(method, path, **kwargs))
+            return known[path]
         self.task = ""
+        self._remembered = None if self._remembered is None else {}
         send: Callable[..., Any] = self._patch if method == "PATCH" else partial(self._logged_in, method)
         answer = send(path, **kwargs)
         self.task = task_path(answer)

@@ -13,6 +13,7 @@ READS: dict[str, Call] = {
     "wanted_mode": lambda bmc: bmc.wanted_mode,
     "settle_s": lambda bmc: bmc.settle_s,
     "boot_mode": lambda bmc: bmc.boot_mode,
+    "remember": lambda bmc: bmc.remember(),
     "identity": lambda bmc: bmc.identity(),
     "bmc_version": lambda bmc: bmc.bmc_version(),
     "power": lambda bmc: bmc.power(),

@@ -1,6 +1,7 @@
 """SushyBmc against a BMC of the fake fleet: its reads, its logins, and its errors."""
 
 import re
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -45,6 +46,40 @@ def test_each_read_is_one_request(it: OneBmc) -> None:
     assert bmc.boot_override() == BootOverride("Hdd", "Once", "UEFI")
     assert it.lines == [f"GET {SYSTEM}"] * 3
     assert bmc.requests == 3
+
+
+def test_what_is_remembered_is_read_again_at_the_next_look(it: OneBmc) -> None:
+    bmc = it.client()
+    bmc.remember()
+    assert (bmc.identity().serial, bmc.power(), bmc.boot_override().target) == ("FLEET0000", Power.OFF, "None")
+    it.fleet.change(power="On")
+    assert (bmc.power(), it.lines) == (Power.OFF, [f"GET {SYSTEM}"])
+    bmc.remember()
+    assert (bmc.power(), it.lines) == (Power.ON, [f"GET {SYSTEM}"] * 2)
+
+
+@pytest.mark.parametrize("status", [204, 500], ids=["accepted", "refused"])
+def test_a_write_reads_nothing_itself_and_has_all_read_again(it: OneBmc, status: int) -> None:
+    if status != 204:
+        it.answers("PATCH", status)
+    bmc = it.client()
+    bmc.remember()
+    assert bmc.boot_override().target == "None"
+    with suppress(BmcError):
+        bmc.set_override("Hdd", "Once")
+    assert bmc.boot_override().target == ("Hdd" if status == 204 else "None")
+    of_system = [line for line in it.lines if line.endswith(SYSTEM)]
+    assert of_system == [f"GET {SYSTEM}", f"PATCH {SYSTEM}", f"GET {SYSTEM}"]
+
+
+def test_an_answer_that_was_none_is_not_remembered(it: OneBmc) -> None:
+    bmc = it.client()
+    bmc.remember()
+    it.answers("GET", 503)
+    with pytest.raises(BmcTransientError):
+        bmc.power()
+    it.fleet.heal()
+    assert bmc.power() is Power.OFF
 
 
 def test_the_only_system_needs_no_name(it: OneBmc) -> None:
