@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Self
 if TYPE_CHECKING:
     from cryptography import x509
 
-EXPIRED = 10
-"""X509_V_ERR_CERT_HAS_EXPIRED of OpenSSL's x509_vfy.h, of a server's certificate or of one of a CA above it."""
+EARLY, EXPIRED = 9, 10
+"""X509_V_ERR_CERT_NOT_YET_VALID and X509_V_ERR_CERT_HAS_EXPIRED of OpenSSL's x509_vfy.h, also of a CA above it."""
 AHEAD = timedelta(days=30)
 """Before its end. What nothing renews by itself, a person renews, who may wait for a CA, or be on holiday."""
 RENEWED_IN_TIME = 0.9
@@ -45,6 +45,10 @@ class Life:
         days = (self.ends - now).days
         left = f"{days} days" if days > 1 else f"{(self.ends - now) // timedelta(hours=1)} h"
         return f"expires on {self.ends:%Y-%m-%d %H:%M} UTC, in {left}"
+
+
+class CertificateTimeError(ConnectionError):
+    """A server cannot be told from another one, since by this machine's clock its certificate is not valid now."""
 
 
 @dataclass(frozen=True)

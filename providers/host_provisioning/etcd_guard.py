@@ -17,9 +17,9 @@ from providers.joining.nodes import Node
 from providers.patience import patiently
 from providers.server_objects.objects import COLLECTIONS, MACHINE
 from wires.api.resources import (
+    ALIVE,
     ETCD,
     NODE_LIST,
-    AnsweredError,
     KubernetesReader,
     Reporting,
     answer_first,
@@ -139,7 +139,7 @@ class EtcdQuorum:
 
     def _answer(self, error: OSError) -> str:
         never = IN_PRODUCTION if self.in_production else BEFORE_PRODUCTION
-        return f"{answer_first(error)}, {ANSWER}{'' if isinstance(error, AnsweredError) else never}"
+        return f"{answer_first(error)}, {ANSWER}{'' if isinstance(error, ALIVE) else never}"
 
     def presence(self, host: str, addresses: Collection[str]) -> Problem | None:
         """Return what of a server is in the cluster, or which other member of etcd does not answer. None: it is out.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from base.bounded_answer import TlsSocket, joined, time_limit
 from base.http_client import os_error
 from cluster.values.address import url_host
-from wires.certificates import EXPIRED
+from wires.certificates import EARLY, EXPIRED, CertificateTimeError
 
 if TYPE_CHECKING:
     from urllib3 import HTTPSConnectionPool
@@ -24,11 +24,24 @@ MOST_BYTES = 64 << 20
 CHUNK = 64 * 1024
 
 
-class CertificateExpiredError(ConnectionError):
-    """The server cannot be told from another one, since its certificate has expired by this machine's clock."""
+class CertificateExpiredError(CertificateTimeError):
+    """It has expired."""
 
     def __init__(self) -> None:
         super().__init__("its certificate, or that of its CA, has expired: see docs/how-to/what-changed.md")
+
+
+class CertificateEarlyError(CertificateTimeError):
+    """It is not valid yet."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "by this machine's clock, its certificate, or that of its CA, is not valid yet: "
+            "see docs/how-to/what-changed.md"
+        )
+
+
+TIMES: dict[int, type[CertificateTimeError]] = {EARLY: CertificateEarlyError, EXPIRED: CertificateExpiredError}
 
 
 @dataclass(frozen=True)
@@ -102,7 +115,7 @@ def send(  # noqa: PLR0913, PLR0917  (the parts of a request)
         kind: Its media type.
 
     Raises:
-        CertificateExpiredError: See there.
+        CertificateTimeError: See there.
         OSError: The connection, TLS or HTTP failed, or the answer is late, or longer than `MOST_BYTES`.
     """
     from urllib3.exceptions import HTTPError  # noqa: PLC0415
@@ -126,8 +139,8 @@ def send(  # noqa: PLR0913, PLR0917  (the parts of a request)
 
 def _named(reason: OSError) -> OSError:
     """Return an error by what a person can do about it, if that differs."""
-    is_expired = isinstance(reason, ssl.SSLCertVerificationError) and reason.verify_code == EXPIRED
-    return CertificateExpiredError() if is_expired else reason
+    wrong_time = TIMES.get(reason.verify_code) if isinstance(reason, ssl.SSLCertVerificationError) else None
+    return wrong_time() if wrong_time else reason
 
 
 def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | None:

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 
 from base.errors import one_line
 from base.spec import Model
+from wires.certificates import CertificateTimeError
 
 R = TypeVar("R", bound=BaseModel)
 NODE_LIST = "/api/v1/nodes"
@@ -119,6 +120,10 @@ class CredentialError(AnsweredError):
     """The API does not let the client of auth/kubeconfig in, or not to this: it takes another credential."""
 
 
+ALIVE = AnsweredError, CertificateTimeError
+"""The errors of an API that is there."""
+
+
 class HeldError(ConnectionError):
     """Nothing was changed for now; ask again later.
 
@@ -132,6 +137,8 @@ def answer_first(error: OSError) -> str:
     match error:
         case CredentialError():
             return "first get an auth/kubeconfig that is allowed to do this"
+        case CertificateTimeError():
+            return "first correct the clock of this machine, or renew the API's certificate"
         case RefusedError():
             return "change first what its reason names"
         case _:

@@ -4,6 +4,7 @@ import datetime
 import ssl
 import tempfile
 import warnings
+from collections.abc import Callable
 from ipaddress import IPv4Address
 
 from cryptography import x509
@@ -38,14 +39,14 @@ class Certificates:
         """Return the TLS context for the listeners of an address.
 
         Args:
-            kind: `good`, `expired`, `other name` or `other authority`.
+            kind: `good`, `expired`, `early`, `other name` or `other authority`.
             tls: A name in `OLD_TLS`; empty for what Python offers by itself.
         """
         authority = Authority.create("another-ca") if kind == "other authority" else self._authority
         san = ELSEWHERE if kind == "other name" else IPv4Address(address)
         pair = authority.issue([API_NAME], [san])
-        if kind == "expired":
-            pair = expired(authority, pair)
+        if kind in MOVED:
+            pair = MOVED[kind](authority, pair)
         if not tls:
             return _context(pair)
         ciphers, newest = OLD_TLS[tls]
@@ -59,9 +60,21 @@ class Certificates:
 
 def expired(authority: Authority, pair: Pair) -> Pair:
     """Return the same certificate, expired last year."""
-    then = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=365)
+    return _moved(authority, pair, -365)
+
+
+def early(authority: Authority, pair: Pair) -> Pair:
+    """Return the same certificate, of next year: as for a machine whose clock is slow."""
+    return _moved(authority, pair, 365)
+
+
+def _moved(authority: Authority, pair: Pair, days: int) -> Pair:
+    then = datetime.datetime.now(datetime.UTC) + datetime.timedelta(days=days)
     copy = _copy(pair).not_valid_before(then).not_valid_after(then + datetime.timedelta(days=1))
     return Pair(_signed(authority, copy.public_key(_certificate(pair).public_key())), pair.key)
+
+
+MOVED: dict[str, Callable[[Authority, Pair], Pair]] = {"expired": expired, "early": early}
 
 
 def _with_rsa_key(authority: Authority, pair: Pair) -> Pair:

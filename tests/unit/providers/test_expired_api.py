@@ -35,7 +35,7 @@ from providers.vip_handoff.okd import Okd
 from testing import clusters
 from testing.certificates import authority
 from testing.fakes.clock import FakeClock
-from testing.fakes.fleet.certificates import expired
+from testing.fakes.fleet.certificates import MOVED, expired
 from testing.fakes.https_server import https_server
 from testing.fakes.okd_release import image_of
 from testing.kubeconfigs import kubeconfig, write_kubeconfig
@@ -58,9 +58,15 @@ def silent(_: object) -> None:
 
 
 @pytest.fixture
-def api(payload: Path) -> Iterator[KubeApi]:
-    """Yield the client of an API whose certificate has expired."""
-    pair = expired(authority("test-ca"), authority("test-ca").issue([NAME]))
+def kind() -> str:
+    """Return what is wrong with the API's certificate."""
+    return "expired"
+
+
+@pytest.fixture
+def api(payload: Path, kind: str) -> Iterator[KubeApi]:
+    """Yield the client of an API whose certificate is not valid now."""
+    pair = MOVED[kind](authority("test-ca"), authority("test-ca").issue([NAME]))
     write_kubeconfig(payload)
     (payload / "api.pem").write_text(pair.key + pair.certificate)
     kubeconfig = read_kubeconfig("prod")
@@ -203,6 +209,21 @@ def test_each_reader_says_that_the_certificate_has_expired(reader: str, api: Kub
     assert str(CertificateExpiredError()) in said(reader, api)
 
 
+ANSWER_FIRST = (
+    *("sleep", "upgrade", "refresh of an upgrade", "snapshot"),
+    *("proof before a wipe", "fencing", "node that leaves"),
+)
+"""The readers whose fix begins with `answer_first`."""
+
+
+@pytest.mark.parametrize("kind", ["early", "expired"])
+@pytest.mark.parametrize("reader", ANSWER_FIRST)
+def test_a_wrong_clock_has_no_cluster_restored_or_destroyed(reader: str, api: KubeApi) -> None:
+    text = said(reader, api)
+    assert "Fix: first correct the clock of this machine, or renew the API's certificate, " in text
+    assert not re.search("API answer|destroy", text)
+
+
 @pytest.mark.parametrize("reader", READERS)
 def test_each_reader_says_that_its_own_certificate_has_expired(reader: str, stranger: KubeApi) -> None:
     wanted = r"status 401: the certificate of auth/kubeconfig's client expired on \d{4}-\d\d-\d\d .* UTC: see docs/"
@@ -222,13 +243,7 @@ def test_each_reader_says_why_its_client_may_not(reader: str, stranger: KubeApi)
 
 
 @pytest.mark.parametrize("let_in", [UNAUTHORIZED, FORBIDDEN], ids=["401", "403"])
-@pytest.mark.parametrize(
-    "reader",
-    [
-        *("sleep", "upgrade", "refresh of an upgrade", "snapshot"),
-        *("proof before a wipe", "fencing", "node that leaves"),
-    ],
-)
+@pytest.mark.parametrize("reader", ANSWER_FIRST)
 def test_who_is_not_let_in_is_told_to_get_another_kubeconfig(reader: str, stranger: KubeApi) -> None:
     """No wait makes a credential good, and no cluster is restored or destroyed for it."""
     text = said(reader, stranger)

@@ -10,7 +10,7 @@ from requests import exceptions as requests_errors
 from urllib3.exceptions import SSLError as TlsError
 
 from wires.bmc.access import Limits
-from wires.certificates import EXPIRED
+from wires.certificates import EARLY, EXPIRED
 from wires.redfish.client.transport_errors import AnswerTooLongError, OutOfReadsError, OutOfTimeError, RedirectedError
 
 UNREACHABLE = frozenset({errno.ECONNREFUSED, errno.EHOSTUNREACH, errno.ENETUNREACH})
@@ -19,7 +19,8 @@ OTHER_NAME, OTHER_ADDRESS, TOO_WEAK = 62, 64, (66, 67, 68)
 PIN = "pin it: bmc_trust.<host>.sha256, the fingerprint that the BMC's own pages show"
 RENAME = f"have bmc.address name the server as its certificate does; or {PIN}"
 FIXES = {
-    EXPIRED: f"renew it; or {PIN}",
+    EARLY: f"correct the clock of this machine; or {PIN}",
+    EXPIRED: f"renew it, or correct the clock of this machine; or {PIN}",
     OTHER_NAME: RENAME,
     OTHER_ADDRESS: RENAME,
     **dict.fromkeys(TOO_WEAK, f"have it made again, with SHA-256 and keys of 2,048 bits; or {PIN}"),

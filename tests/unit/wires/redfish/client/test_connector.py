@@ -119,7 +119,7 @@ def power_of(fleet: Fleet, limits: Limits = LIMITS, **access: Any) -> Power:
         bmc.close()
 
 
-@pytest.mark.parametrize("certificate", ["expired", "other name", "other authority"])
+@pytest.mark.parametrize("certificate", ["expired", "early", "other name", "other authority"])
 def test_a_certificate_that_is_not_trusted_gets_no_password(tls: Fleet, certificate: str) -> None:
     tls.change(0, certificate=certificate)
     with pytest.raises(BmcRefusedError, match="its certificate is not trusted"):
@@ -130,7 +130,8 @@ def test_a_certificate_that_is_not_trusted_gets_no_password(tls: Fleet, certific
 @pytest.mark.parametrize(
     ("code", "message", "fix"),
     [
-        (10, "certificate has expired", "renew it"),
+        (9, "certificate is not yet valid", "correct the clock of this machine; or pin it"),
+        (10, "certificate has expired", "renew it, or correct the clock of this machine; or pin it"),
         (12, "CRL has expired", "set bmc_ca"),
         (30, "authority and subject key identifier mismatch", "set bmc_ca"),
         (64, "IP address mismatch, certificate is not valid for '192.0.2.9'", "have bmc.address name the server"),
