@@ -190,10 +190,13 @@ def check_validity(where: Path, certificates: Mapping[str, Certificates], now: d
     """
     path, ends = min(_times(certificates, lambda certificate: certificate.not_valid_after_utc), key=itemgetter(1))
     if ends < now:
-        what = f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path})"
+        what = (
+            f"useless since {ends:%Y-%m-%d %H:%M} UTC, when the first of its certificates expired ({path}); the time "
+            f"here is {now:%Y-%m-%d %H:%M}"
+        )
         fix = (
-            f"generate the payload again, if no node of this one runs: {again(where)}; else keep it, and set phase "
-            "production, which does not read it"
+            "if that is wrong, correct the clock of this host; if not, generate the payload again, if no node of "
+            f"this one runs: {again(where)}; else keep it, and set phase production, which does not read it"
         )
         raise PayloadError(what, where=str(where), fix=fix)
     path, begins = max(_times(certificates, lambda certificate: certificate.not_valid_before_utc), key=itemgetter(1))

@@ -339,7 +339,7 @@ FAULTS = [
     pytest.param(
         lambda f: put(f, f"{TLS}/sub/x.crt", certificate("x", MADE, MADE + timedelta(minutes=60))),
         "bootstrap.ign: useless since 2026-11-20 15:03 UTC, when the first of its certificates expired "
-        f"({TLS}/sub/x.crt). Fix: ",
+        f"({TLS}/sub/x.crt); the time here is 2026-11-20 16:03. Fix: if that is wrong, correct the clock",
         AGAIN,
         id="an-ended-certificate",
     ),

@@ -27,7 +27,7 @@ def test_the_remaining_files_are_checked_if_one_is_missing() -> None:
     assert str(missing) == f"master: sha256 is another one, wanted {'f1' * 32}. Fix: put it there"
     assert useless.where == "stacks/prod/payload/bootstrap.ign"
     assert useless.what.startswith("useless since 2026-11-21 14:03 UTC")
-    assert useless.fix.startswith("generate the payload again")
+    assert useless.fix.startswith("if that is wrong, correct the clock of this host; if not, generate the payload")
 
 
 def test_a_payload_of_another_cluster_is_a_finding_for_each_file() -> None:
