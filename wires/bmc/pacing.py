@@ -14,6 +14,8 @@ SPARSER = 0.05
 """The wait as a share of the time since the step began: the longer a step takes, the fewer the reads."""
 BACK_OFF_S = 2.0, 30.0
 """Wait after the first transient error, doubled with each further one in a row; and the longest such wait."""
+RETRY_AFTER_S = 300.0
+"""The longest wait that a BMC may ask for: one that names a date by a clock that is wrong asks for months."""
 UNSURE_S = 60.0  # after a lost answer, the change may still take effect; longer than any accepted change took so far
 
 
@@ -77,7 +79,7 @@ class RequestPacing:
             raise BmcRefusedError(f"{fault.what}, for {error.passes_s:g} s", where=fault.where, fix=fault.fix)
         first, longest = BACK_OFF_S
         self.wait_s = jittered(min(longest, first * 2**self.failures))
-        self.wait_s = max(self.wait_s, error.retry_after_s)
+        self.wait_s = max(self.wait_s, min(error.retry_after_s, RETRY_AFTER_S))
         self.failures += 1
         self.last, self.fix = f"; last answer: {error.fault.what}", error.fault.fix
 

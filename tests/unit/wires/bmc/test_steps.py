@@ -90,9 +90,10 @@ def busy(retry_after_s: float) -> BmcTransientError:
     return error
 
 
-def test_retry_after_is_respected() -> None:
+@pytest.mark.parametrize("retry_after_s", [300, 86_400], ids=["minutes", "a-wrong-date"])
+def test_retry_after_is_respected_for_minutes(retry_after_s: float) -> None:
     bmc = FakeBmc(FakeClock())
-    bmc.fault = failing(1, busy(300))
+    bmc.fault = failing(1, busy(retry_after_s))
     began = bmc.clock.now()
     run_steps(steps(bmc).power(Power.OFF), bmc.clock)
     assert bmc.clock.now() - began == 300
