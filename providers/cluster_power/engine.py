@@ -207,7 +207,7 @@ class ClusterPowerEngine:
         steps = Steps(bmc, self.clock, self.clock.now() + self.spec.bmc_s)
         machine = run_steps(steps.identity(consent), self.clock)
         if fault := consent_fault(host, consent, machine):
-            raise BmcIdentityError(fault.what, where=host, fix=fault.fix)
+            raise BmcIdentityError(fault.what, fix=fault.fix)
         return machine, run_steps(steps.current_power(), self.clock)
 
     def _drive(

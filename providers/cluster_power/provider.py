@@ -51,9 +51,9 @@ class ClusterPowerProvider(Provider[ClusterPowerSpec, ClusterPowerOuts]):
         return _wake(old, new) if rules.wakes(old, outs, new) else outs
 
     def _read(self, spec: ClusterPowerSpec, outs: ClusterPowerOuts) -> ClusterPowerOuts:
-        warn, quick = plugin.warnings(spec.urn), spec.changed(bmc_s=READ_S)
+        warn = plugin.warnings(spec.urn)
         try:
-            engine = _engine(quick, needed(spec.stack, read_kubeconfig(spec.stack), OPTION))
+            engine = _engine(spec, needed(spec.stack, read_kubeconfig(spec.stack), OPTION))
         except PayloadError:
             return outs  # no OKD: it never sleeps
         if spec.is_off:
@@ -66,10 +66,6 @@ class ClusterPowerProvider(Provider[ClusterPowerSpec, ClusterPowerOuts]):
         for line in found:
             warn(f"{line}: `pulumi up` wakes the cluster")
         return outs.changed(unfinished=found)
-
-
-READ_S = 30.0
-"""For a refresh: an unreachable BMC must not hold up the others."""
 
 
 def _sleep(spec: ClusterPowerSpec) -> ClusterPowerOuts:

@@ -4,16 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
-from unittest.mock import DEFAULT, Mock
 
 import pytest
 
 from base.errors import OkdBaremetalError, PowerError, SegmentError, SnapshotError
-from providers.joining.nodes import GRANT_AGAIN_S
+from providers.cluster_power.engine import STUCK
+from providers.joining.nodes import CORDONED, GRANT_AGAIN_S
 from testing.certificate_requests import client_request
 from testing.fakes.bmc import FakeBmc
 from tests.unit.providers.cluster_power.rig import DAY_S, MASTERS, WORKERS, KilledError, Rig
 from wires.api.https import CertificateExpiredError
+from wires.api.resources import ETCD
 from wires.bmc.client import Identity, Power
 
 
@@ -53,14 +54,17 @@ def test_servers_with_etcd_go_off_once_all_others_are_off(rig: Rig) -> None:
     assert {line for bmc in rig.bmcs.values() for line in bmc.writes} == {"shut down"}
 
 
-def test_a_server_that_hangs_in_its_shutdown_is_named_and_never_forced(rig: Rig) -> None:
-    rig.bmcs["okd-worker-1"].hears_shutdown = lambda: False
-    text = refusal(rig.sleep)
-    assert "1 of 5 servers did not go off" in text
-    assert "okd-worker-1: https://okd-worker-1: power Off by a shutdown of its system was not reached in time" in text
-    assert rig.on == [*MASTERS, "okd-worker-1"]
-    assert {*rig.bmcs["okd-worker-1"].writes} == {"shut down"}
-    rig.bmcs["okd-worker-1"].request_power(Power.OFF)  # a person, as the fix says
+def test_servers_that_hang_in_their_shutdown_are_named_and_never_forced(rig: Rig) -> None:
+    for name in WORKERS:
+        rig.bmcs[name].hears_shutdown = lambda: False
+    text, what = refusal(rig.sleep), "power Off by a shutdown of its system was not reached in time"
+    assert text.startswith("power: 2 of 5 servers did not go off:\n")
+    assert text.endswith(f"Fix: {STUCK}")
+    assert all(f"\n    {name}: https://{name}: {what}" in text for name in WORKERS)
+    assert rig.on == [*rig.spec.hosts]
+    assert all({*rig.bmcs[name].writes} == {"shut down"} for name in WORKERS)
+    for name in WORKERS:
+        rig.bmcs[name].request_power(Power.OFF)  # a person, as the fix says
     rig.sleep()
     assert rig.on == []
 
@@ -74,7 +78,9 @@ def test_a_server_that_misses_the_request_is_asked_again(rig: Rig) -> None:
 
 def test_another_machine_behind_a_bmc_ends_it_before_anything_is_begun(rig: Rig) -> None:
     rig.bmcs["okd-worker-0"].machine = Identity("c0ffee00-0000-4000-8000-00000000ffff", "STRANGER")
-    assert "okd-worker-0" in refusal(rig.sleep)
+    text = refusal(rig.sleep)
+    assert "    okd-worker-0: consent names " in text
+    assert "Fix: if that machine's disk may be wiped" in text
     assert (rig.writes, rig.saved) == ([], [])
 
 
@@ -83,16 +89,43 @@ def test_a_silent_api_ends_it_before_anything_is_begun(rig: Rig) -> None:
     rig.cluster.kubelets |= {
         name: replace(rig.cluster.kubelets[MASTERS[0]], bmc=FakeBmc(rig.clock)) for name in "xyzu"
     }
-    assert "no server was switched off: the API cannot be asked" in refusal(rig.sleep)
+    assert refusal(rig.sleep).startswith("power: no server was switched off: the API cannot be asked")
     assert (rig.writes, rig.saved) == ([], [])
 
 
+def answered_at_the_second_time(call: Callable[..., object]) -> Callable[..., object]:
+    """Return an API's call which, for each path, has no answer at first."""
+    asked = set[str]()
+
+    def answered(address: str, path: str, *rest: object) -> object:
+        if path in asked:
+            return call(address, path, *rest)
+        asked.add(path)
+        raise ConnectionResetError("reset")
+
+    return answered
+
+
 def test_a_request_without_an_answer_is_made_again(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("get", "patch"):
-        answers = [ConnectionResetError("reset"), *[DEFAULT] * 99]
-        monkeypatch.setattr(rig.cluster, name, Mock(wraps=getattr(rig.cluster, name), side_effect=answers))
+    calls = {name: getattr(rig.cluster, name) for name in ("get", "patch")}
+    for act in (rig.sleep, rig.wake):
+        for name, call in calls.items():
+            monkeypatch.setattr(rig.cluster, name, answered_at_the_second_time(call))
+        act()
+    assert (rig.on, rig.cluster.cordoned) == ([*rig.spec.hosts], [])
+
+
+def test_an_etcd_that_cannot_be_asked_is_not_awake(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.sleep()
-    assert rig.on == []
+    answer = rig.cluster.get
+
+    def get(address: str, path: str, model: Any) -> Any:
+        if path == ETCD:
+            raise ConnectionResetError("reset")
+        return answer(address, path, model)
+
+    monkeypatch.setattr(rig.cluster, "get", get)
+    assert "ConnectionResetError: reset, after 300 s. Fix: see what the line says" in refusal(rig.wake)
 
 
 def test_without_a_snapshot_nothing_is_begun(rig: Rig) -> None:
@@ -220,7 +253,7 @@ def test_without_approvals_it_waits_for_those_of_a_person(rig: Rig) -> None:
 def test_a_server_without_its_node_ends_the_waking_by_name(rig: Rig) -> None:
     rig.sleep()
     rig.bmcs["okd-worker-1"].answers = False
-    assert "node okd-worker-1 has not reported since it slept, after 300 s" in refusal(rig.wake)
+    assert refusal(rig.wake).startswith("power: node okd-worker-1 has not reported since it slept, after 300 s")
     assert rig.cluster.cordoned == ["okd-worker-1"]
     rig.wake(set(rig.spec.hosts) - {"okd-worker-1"})
 
@@ -290,6 +323,22 @@ def test_a_sleep_that_is_killed_anywhere_goes_on(rig: Rig, kill_at: int) -> None
     assert rig.cluster.cordoned == []
 
 
+@pytest.mark.parametrize("name", ["rehearsal", "fenced"])
+def test_a_sleep_goes_on_once_half_of_etcd_is_off(name: str) -> None:
+    """The API that would cordon nodes is gone by then: of an even number, as the two of `fenced`, with the half."""
+    rig = Rig(name)
+    rig.kill_at = 2 * len(rig.spec.hosts) - 1  # the last server that is asked but one
+    with pytest.raises(KilledError):
+        rig.sleep()
+    rig.kill_at = None
+    rig.clock.sleep(100)
+    assert not rig.cluster.answers
+    for _ in ("the last server", "nothing is left"):
+        rig.sleep()
+        assert rig.on == []
+    assert len(rig.saved) == 1
+
+
 @pytest.mark.parametrize("kill_at", [1, 3, 5, 9, 13, 16, 20])
 def test_a_waking_that_is_killed_anywhere_goes_on(rig: Rig, kill_at: int) -> None:
     rig.sleep()
@@ -326,7 +375,8 @@ def test_what_runs_leaves_nothing_unfinished_and_half_a_sleep_is_found(rig: Rig)
     rig.kill_at = 3
     with pytest.raises(KilledError):
         rig.sleep()
-    assert len(rig.engine().unfinished()) == 2
+    rig.cluster.nodes["stranger"] = {"metadata": {"name": "stranger", "annotations": {CORDONED: "true"}}}
+    assert rig.engine().unfinished() == [f"node {name} was cordoned to sleep" for name in [*rig.spec.hosts][:2]]
     rig.kill_at = None
     rig.sleep()
     assert rig.engine().unfinished() == [], "without an API, nobody knows why a server is off"

@@ -1,6 +1,8 @@
 """ClusterPower as a resource: what each of Pulumi's calls does, says and refuses, and whom it asks."""
 
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,10 +29,12 @@ ALL = [*MASTERS, *WORKERS]
 def rig(payload: Path, own_locks: None, monkeypatch: pytest.MonkeyPatch) -> Rig:
     """A cluster that the provider reaches with the payload's kubeconfig; time is that of the rig."""
     made = Rig()
+    made.spec = made.spec.changed(ca="PEM of the BMCs' CA")
     write_kubeconfig(payload)
     hosts = {host.bmc.address: name for name, host in made.spec.hosts.items()}
 
     def client_of(access: BmcAccess, _password: object) -> BmcClient:
+        assert access.ca == made.spec.ca
         return made.bmcs[hosts[access.address]]
 
     def by(_kubeconfig: Kubeconfig, server_name: str) -> SleepingCluster:
@@ -52,8 +56,10 @@ def rig(payload: Path, own_locks: None, monkeypatch: pytest.MonkeyPatch) -> Rig:
 
 
 def shown(rig: Rig, host: str) -> Certificate | None:
-    """Return what the kubelet of a host shows; that of the last worker shows nothing."""
+    """Return what the kubelet of a host shows: the last one's shows nothing, the second one's ends first."""
     life = Life.of(rig.cluster.kubelets[host].serving)
+    if host == ALL[1]:
+        life = replace(life, ends=life.ends - timedelta(days=1))
     return None if host == ALL[-1] else Certificate("sha256", host, life)
 
 
@@ -117,8 +123,9 @@ def test_an_update_puts_it_to_sleep_and_records_when(rig: Rig, capsys: pytest.Ca
     assert state["asleep_since"]
     assert state["power"] == "off"
     told = lines(capsys)
-    first = "the certificate of the kubelet of okd-master-0 expires first, on 2026-01-31"
+    first = "the certificate of the kubelet of okd-master-1 expires first, on 2026-01-30"
     assert told[0] == f"{first}: after that day, waking approves new ones"
+    assert f"shutting down: {', '.join(WORKERS)}" in told
     assert told[-1] == "asleep: 5 servers are off"
     assert rig.saved == [], "the stack names no folder"
 
