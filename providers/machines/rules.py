@@ -146,7 +146,8 @@ def _several_members(change: Change) -> Iterator[Fault]:
     out = [host for host in members if host in again or host in change.replaced or host not in kept]
     if new.phase is Phase.PRODUCTION and len(out) > 1:
         what = f"{' and '.join(out)}, {len(out)} of the {len(members)} servers that hold copies of etcd"
-        fix = "reinstall, replace or remove one of them in each `pulumi up`; to destroy the cluster, undo this first"
+        what_else = "to destroy the cluster, undo this first"
+        fix = f"reinstall, replace or remove one of them in each `pulumi up`, a dead one first; {what_else}"
         yield Fault("hosts", what, fix)
 
 

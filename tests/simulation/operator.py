@@ -1,7 +1,7 @@
 """An operator who does what the messages say, word by word, and nothing else."""
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from tests.simulation.site import Wanted
@@ -56,7 +56,7 @@ class Operator:
             r"already answered by .*free the address": lambda _: self._free_the_vip(wanted),
             rf"({HOST})\b.*switch (?:it|the server) off": lambda it: self._switch_off(wanted, it[1]),
             rf"({HOST}) and ({HOST}) hold copies of etcd": lambda it: self._no_reinstall(wanted, it.groups()),
-            rf"{HOST} and ({HOST}), 2 of the 3 servers": lambda it: self._later(wanted, it[1]),
+            rf"({HOST}) and ({HOST}), 2 of the 3 servers": lambda it: self._dead_one_first(wanted, it.groups()),
             r"to destroy the cluster, undo this first": lambda _: self._give_up(wanted),
             r"restore or destroy the cluster": lambda _: self._give_up(wanted),
             rf"({HOST}): .*: its API is not ready": lambda it: self._forget_disk(wanted, it[1]),
@@ -85,8 +85,9 @@ class Operator:
         """Lower the replicas so far that a server is a spare."""
         return replace(wanted, masters=min(wanted.masters, self.world.site.masters.index(host)))
 
-    def _later(self, wanted: Wanted, host: str) -> Wanted:
-        """Leave the second of two servers for the next run."""
+    def _dead_one_first(self, wanted: Wanted, hosts: Sequence[str]) -> Wanted:
+        """Leave one of several servers for the next run: one that runs, if any does."""
+        host = ([it for it in hosts if self.world.servers[it].runs()] or hosts)[-1]
         consents = tuple(it for it in wanted.consents if it[0] != host)
         return replace(self._no_reinstall(wanted, [host]), consents=consents)
 

@@ -91,8 +91,8 @@ def new_host_with_the_address_of_one_removed(it: Scene) -> None:
                     )
                 ),
                 f"hosts: {OTHER_MASTER} and {MASTER}, 2 of the 3 servers that hold copies of etcd. "
-                "Fix: reinstall, replace or remove one of them in each `pulumi up`; to destroy the cluster, "
-                "undo this first",
+                "Fix: reinstall, replace or remove one of them in each `pulumi up`, a dead one first; "
+                "to destroy the cluster, undo this first",
             ],
             id="P25-exchanged-with-consents",
         ),
@@ -125,8 +125,8 @@ def new_host_with_the_address_of_one_removed(it: Scene) -> None:
                 change,
                 [
                     f"hosts: {OTHER_MASTER} and {MASTER}, 2 of the 3 servers that hold copies of etcd. "
-                    "Fix: reinstall, replace or remove one of them in each `pulumi up`; to destroy the cluster, "
-                    "undo this first"
+                    "Fix: reinstall, replace or remove one of them in each `pulumi up`, a dead one first; "
+                    "to destroy the cluster, undo this first"
                 ],
                 id=change.__name__,
             )
