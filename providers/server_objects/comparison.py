@@ -1,5 +1,6 @@
 """An object of a server as the cluster has it, against its manifest."""
 
+import json
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
@@ -61,6 +62,8 @@ def differences(wanted: Manifest, found: Manifest) -> list[str]:
     lines = list(_metadata(wanted, found))
     if (paused := PAUSED.get(kind)) and paused in _annotations(found):
         lines.append(f"annotation {paused}, wanted none")
+    if kind == HOST:
+        lines += _hardware(wanted, found)
     lines += _fields(wanted, found, lambda key: key not in KEPT[kind] and key != EXTERNAL)
     return lines
 
@@ -88,12 +91,30 @@ def unlinked(name: str, found: Manifest) -> str | None:
 
 
 def _metadata(wanted: Manifest, found: Manifest) -> Iterator[str]:
+    consumed = (DETAILS,) if found.get("status", {}).get("hardware") else ()
     for part in ("annotations", "labels"):
         seen = found["metadata"].get(part) or {}
         for key, value in wanted["metadata"].get(part, {}).items():
-            consumed = key == DETAILS and found.get("status", {}).get("hardware")
-            if seen.get(key) != value and not consumed:
+            if seen.get(key) != value and key not in consumed:
                 yield f"{part[:-1]} {key} is {seen.get(key, 'missing')}, wanted {value}"
+
+
+def _hardware(wanted: Manifest, found: Manifest) -> Iterator[str]:
+    """Yield what an unmanaged host has of the details, if they are others by now: sent again, they are taken again.
+
+    A Machine has its addresses from there, and its node is known by them. Source: openshift/baremetal-operator
+    fbb5bf864, updateHardwareDetails of baremetalhost_controller.go; so in each release from 4.16 on.
+    """
+    hardware = found.get("status", {}).get("hardware")
+    if not hardware or found["spec"].get("bmc", {}).get("address"):
+        return
+    details = json.loads(wanted["metadata"]["annotations"][DETAILS])
+    seen, right = (
+        (own.get("hostname"), [(nic.get("ip"), nic.get("mac")) for nic in own.get("nics", ())])
+        for own in (hardware, details)
+    )
+    if seen != right:
+        yield f"hardware is {seen}, wanted {right}"
 
 
 def _annotations(found: Manifest) -> dict[str, str]:

@@ -61,7 +61,8 @@ class ServerObjectsEngine:
         """
         wait = Wait(self.clock, deadline_s, poll_s=POLL_S)
         if late := wait.until(lambda: self._step(gone), with_time_left(self.report, "linking the servers")):
-            fix = "see `oc get baremetalhosts,machines -n openshift-machine-api`, then run `pulumi up` again"
+            seen = "see `oc get baremetalhosts,machines -n openshift-machine-api`"
+            fix = f"{seen} and docs/explanation/servers.md#objects-of-servers, then run `pulumi up` again"
             raise IncompleteError(f"{late}, after {deadline_s:g} s", where="objects of the servers", fix=fix)
 
     def drift(self) -> list[str]:

@@ -69,7 +69,8 @@ class Metal3:
     def _host(self, host: Object) -> None:
         before, name = copy.deepcopy(host), host["metadata"]["name"]
         status, spec = host.setdefault("status", {}), host["spec"]
-        enrolled = bool(spec.get("bmc")) and status.get("operationalStatus") != "detached"
+        spec.setdefault("bmc", {"address": "", "credentialsName": ""})  # the operator's type writes it so
+        enrolled = bool(spec["bmc"]["address"]) and status.get("operationalStatus") != "detached"
         if "deletionTimestamp" in host["metadata"]:
             if enrolled and status.get("provisioning", {}).get("state") == "externally provisioned":
                 self.touched.append(f"{name}: power off")
@@ -80,8 +81,9 @@ class Metal3:
                 self.touched.append(f"{name}: power on")  # Ironic's own power sync
             return
         _finalize(HOSTS, host)
-        if (details := _annotations(host).get(DETAILS)) and not status.get("hardware"):
-            status["hardware"] = _known(json.loads(details))
+        if details := _annotations(host).get(DETAILS):
+            if not status.get("hardware") or _annotations(host).get("inspect.metal3.io") == "disabled":
+                status["hardware"] = _known(json.loads(details))
             del host["metadata"]["annotations"][DETAILS]
         status["provisioning"] = {"state": self._state(name, host, enrolled)}
         if host != before:
@@ -90,7 +92,7 @@ class Metal3:
     def _state(self, name: str, host: Object, enrolled: bool) -> str:
         """Return a host's next state, and note what leads to it."""
         spec, state = host["spec"], host["status"].get("provisioning", {}).get("state", "")
-        if not spec.get("bmc"):
+        if not spec["bmc"]["address"]:
             return "unmanaged"
         if spec.get("externallyProvisioned"):
             if enrolled:
@@ -157,10 +159,11 @@ class Metal3:
         meta, hardware = host["metadata"], host.get("status", {}).get("hardware", {})
         machine["spec"]["providerID"] = f"baremetalhost:///{meta['namespace']}/{meta['name']}/{meta['uid']}"
         addresses = [nic["ip"] for nic in hardware.get("nics", ())]
-        status: Object = {"phase": "Provisioned", "addresses": addresses}
-        if addresses and (node := next((n for n, own in self.nodes.items() if own == addresses[0]), None)):
-            status = {"phase": "Running", "addresses": addresses, "nodeRef": {"name": node}}
-        machine["status"] = status
+        node = next((name for name, own in self.nodes.items() if addresses[:1] == [own]), None)
+        # Once there, the reference stays, whatever becomes of the node or the addresses.
+        reference = {"name": node} if node else machine.get("status", {}).get("nodeRef")
+        machine["status"] = {"phase": "Running", "nodeRef": reference} if reference else {"phase": "Provisioned"}
+        machine["status"]["addresses"] = addresses
 
     def _etcd(self) -> None:
         """Once one Machine of these pools runs, a node without one that has its address stays out for ever.

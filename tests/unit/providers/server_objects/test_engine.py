@@ -210,7 +210,17 @@ def paused_provisioning(rig: Rig) -> None:
     rig.store.resources[path]["metadata"]["annotations"] = {"provisioning.metal3.io/paused": ""}
 
 
+def with_another_address(rig: Rig) -> None:
+    """As it was planned when the server was installed for the first time."""
+    rig.store.host("okd-worker-0")["status"]["hardware"]["nics"][0]["ip"] = "192.168.111.99"
+    for _ in range(3):
+        rig.metal3.step()
+    (machine,) = (each for each in rig.store.list("machines") if each["metadata"]["name"] == "okd-worker-0")
+    assert machine["status"]["addresses"] == ["192.168.111.99"]
+
+
 REPAIRED = {
+    "address": (with_another_address, f"{HOST}: hardware is "),
     "paused": (paused_host, f"{HOST}: annotation baremetalhost.metal3.io/paused, wanted none"),
     "unclaimed": (unclaimed, f"{HOST}: consumerRef is None, wanted "),
     "provisioning": (
