@@ -132,15 +132,19 @@ def test_a_login_goes_to_a_server_that_is_trusted_only(server: S3Server, monkeyp
 @pytest.mark.parametrize(
     ("url", "object_at"),
     [
-        ("s3://saved?region=eu-central-1", "https://saved.s3.amazonaws.com/okd.db?"),
+        ("s3://saved?region=eu-central-1", "https://saved.s3.eu-central-1.amazonaws.com/okd.db?"),
         ("s3://saved?endpoint=https://s3.lab.test:9000&region=lab", "https://s3.lab.test:9000/saved/okd.db?"),
     ],
     ids=["aws", "own-server"],
 )
-def test_only_the_stack_names_the_server(monkeypatch: pytest.MonkeyPatch, url: str, object_at: str) -> None:
+def test_only_the_stack_names_the_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, url: str, object_at: str
+) -> None:
     """A snapshot has all secrets of a cluster. A server of one name has no name, nor a certificate, per bucket."""
+    (tmp_path / "config").write_text("[default]\ns3 =\n  addressing_style = virtual\n")
     elsewhere = {"AWS_ENDPOINT_URL": "https://elsewhere.test", "AWS_DEFAULT_REGION": "elsewhere"}
-    log_in(monkeypatch, {**dict.fromkeys(LOGIN, "x"), **NO_OTHERS, **elsewhere})
+    of_a_file = {"AWS_CONFIG_FILE": str(tmp_path / "config")}
+    log_in(monkeypatch, {**dict.fromkeys(LOGIN, "x"), **NO_OTHERS, **elsewhere, **of_a_file})
     place = keeper(url).url
     with bucket._client(place) as client:
         signed = client.generate_presigned_url("get_object", {"Bucket": place.bucket, "Key": "okd.db"})

@@ -79,6 +79,7 @@ def _client(url: BucketUrl) -> Iterator[Any]:
         connect_timeout=CONNECT_S,
         read_timeout=SILENT_S,
         ignore_configured_endpoint_urls=True,  # the stack names the server, and a write plan has it
+        s3={"addressing_style": "path"} if url.endpoint else {},  # else AWS's own file may name another one
     )
     try:
         client = Session().create_client(
