@@ -71,6 +71,8 @@ class Stricter(Fault):
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+ROOM = "make room on the disk of standard output and of $TMPDIR, or use another one"
+ITS_ROOM = "make room on its disk"
 
 
 def one_line(text: str) -> str:
@@ -251,11 +253,11 @@ class SystemCallError(OkdBaremetalError):
     """
 
     def __init__(self, error: OSError) -> None:
-        place = "its disk" if error.filename else "the disk of standard output and of $TMPDIR, or use another one"
         # Python's tempfile tries several folders, and then says this without the reason of any.
         is_full = error.errno in NO_ROOM or (error.errno == errno.ENOENT and not error.filename)
         what = f"the system refuses: {error.strerror or type(error).__name__}"
-        super().__init__(what, where=str(error.filename or ""), fix=f"make room on {place}" if is_full else "")
+        fix = (ITS_ROOM if error.filename else ROOM) if is_full else ""
+        super().__init__(what, where=str(error.filename or ""), fix=fix)
 
 
 class LockError(OkdBaremetalError):

@@ -1,6 +1,7 @@
 """S5: what an error says may come from a BMC. A terminal shows it as text, and a shell takes it as words."""
 
 import ast
+import errno
 import inspect
 import re
 import shlex
@@ -149,6 +150,8 @@ def test_no_error_has_a_control_character(error: type[OkdBaremetalError]) -> Non
             raised = error(Fault(HOSTILE, HOSTILE, HOSTILE, details=(HOSTILE, HOSTILE)))  # type: ignore[arg-type]
         case ["lines"]:
             raised = error(HOSTILE)
+        case ["error"]:
+            raised = error(OSError(errno.ENOSPC, HOSTILE, HOSTILE))  # type: ignore[arg-type]
         case ["what", "fix"]:
             raised = error(HOSTILE, fix=HOSTILE)
         case _:

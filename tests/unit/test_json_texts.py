@@ -13,6 +13,7 @@ OWN = {
     "cluster/installed.py": "a value that this program has put into the state",
     "fleet/site/updates.py": "a note that the same worker has written",
     "providers/provisioner_preflight/model.py": "a value that this program has put into the state",
+    "providers/server_objects/comparison.py": "an annotation of the manifest that this program makes",
 }
 """Files that read only what this program or Pulumi has made, and why."""
 

@@ -595,12 +595,13 @@ def test_a_server_of_each_vendor_is_installed(tmp_path: Path, vendor: str) -> No
         assert figures.peak == 1
 
 
-@pytest.mark.parametrize(("vendor", "lost"), [("generic", 2), ("hpe", 0)])
+@pytest.mark.parametrize(("vendor", "more"), [("generic", 3), ("hpe", 0)])
 def test_a_bmc_that_closes_without_saying_so_costs_one_request(
-    tmp_path: Path, vendor: str, lost: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, vendor: str, more: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """D10 of 32 captured trees: 145 requests, not 36. Take-over and installation connect, so each may lose one.
 
+    After the wait for that, the installation also reads its System again, which its steps had shared.
     Both runs wait without jitter: the jitter of a hundred waits comes to more than what a lost request costs.
     """
     monkeypatch.setattr(random, "uniform", lambda low, high: (low + high) / 2)
@@ -613,7 +614,7 @@ def test_a_bmc_that_closes_without_saying_so_costs_one_request(
             assert it.is_installed()
             requests.append(it.fleet.figures().requests.total())
             seconds.append(it.clock.now())
-    assert requests[1] - requests[0] == lost
+    assert requests[1] - requests[0] == more
     assert seconds[1] - seconds[0] < 5
 
 
