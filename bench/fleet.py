@@ -67,6 +67,7 @@ class Bench:
             stack = Stack(Path(folder), fleet, hosts, with_servers=with_servers)
             preview_s = stack.preview_s()
             update = stack.up(*words)
+            stack.end()
             wanted = INSTALLED + Counter({"ForceOff": int(running)})
             figures = {host: fleet.figures(host) for host in hosts}
             wrong = [host for host, counted in figures.items() if counted.resets != wanted or counted.installs != 1]

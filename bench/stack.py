@@ -14,6 +14,7 @@ from testing import live_iso
 from testing.checkout import ROOT
 from testing.fakes.fleet.certificates import API_NAME
 from testing.fakes.fleet.fleet import Fleet, uuid_of
+from testing.processes import kill
 from testing.pulumi_env import site_env
 
 STACK = "bench"
@@ -100,6 +101,10 @@ class Stack:
             raise RuntimeError(f"pulumi up: {''.join(lines[-40:])}")
         first, creating, created = (times[mark] for mark in MARKS)
         return Update(created - first, created - creating, whole_s, costs)
+
+    def end(self) -> None:
+        """End what still draws the report of the run, into a folder that is removed next."""
+        kill(self._env["SITE"])
 
     def state_bytes(self) -> int:
         """Return the size of the state file."""
