@@ -366,13 +366,18 @@ def test_a_paused_object_has_to_be_named_and_repaired_in_order(cluster: Cluster,
             found = cluster.client.call("GET", path)
             found["metadata"]["annotations"] = {}
             cluster.client.call("PUT", path, found)
+        written = [f"API api.lab.test: change {kind}/{last[kind]}" for kind in REPAIRS[order]]
+        lines = [{"event": "write", "text": text} for text in written]
+        proofs.stack.log_lines.return_value = [*lines, {"event": "end", "step": "objects"}]  # type: ignore[attr-defined]
         return ""
 
     proofs.stack.run.side_effect = run  # type: ignore[attr-defined]
     if order == "host-first":
         proofs.are_repaired()
     else:
-        with pytest.raises(RehearsalError, match=r"seen False|objects that are paused: seen provisionings/"):
+        with pytest.raises(
+            RehearsalError, match=r"metal3 acts: seen provisionings/|objects that are paused: seen provisionings/"
+        ):
             proofs.are_repaired()
 
 
