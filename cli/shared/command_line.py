@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from itertools import zip_longest
 from pathlib import Path
 
-from base.errors import NO_ROOM, ConfigError, Fault, OkdBaremetalError, SystemCallError, unexpected
+from base.errors import ITS_ROOM, NO_ROOM, ConfigError, Fault, OkdBaremetalError, SystemCallError, unexpected
 from cli.shared.interrupts import signals_first
 
 PROGRAM = Path(__file__).resolve().parents[2]
@@ -68,7 +68,7 @@ def writing(path: Path, fix: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        fix = "make room on its disk" if error.errno in NO_ROOM else fix
+        fix = ITS_ROOM if error.errno in NO_ROOM else fix
         raise ConfigError(Fault(str(path), f"cannot be written ({error.strerror})", fix)) from None
 
 

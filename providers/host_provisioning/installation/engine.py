@@ -218,7 +218,9 @@ class Installation:
         self.iso_sha256 = self.adapters.media.digest(self.host.name)
         yield from self.adapters.boot_procedure.prepare(steps, url)
         yield from BootMode(steps, self.post_s, self._enter).set_up()
-        # The last On of a killed run may take effect only now; it must not count as this run's.
+        # The last On of a killed run may take effect only now, or while the cluster was asked; it must not count as
+        # this run's.
+        self.adapters.bmc.remember()
         yield from steps.power(Power.OFF)
         while not (yield from self._boot_installer(steps, url)):
             self._enter("starting over, as its live system was not fetched to the end")

@@ -1,5 +1,7 @@
 """The installation of a host that boots from the network."""
 
+from dataclasses import replace
+
 import pytest
 
 from base.errors import BmcTimeoutError, ProvisioningError
@@ -8,6 +10,7 @@ from providers.host_provisioning.installation.running_host import UNSEEN_S
 from testing.fakes.media import DIGEST
 from tests.unit.providers.host_provisioning.installation.rig import NAME, Rig
 from wires.bmc.client import Power
+from wires.bmc.steps import Waits, run_steps
 
 MAC = "52:54:00:11:10:01"
 
@@ -25,6 +28,21 @@ def test_the_host_boots_once_from_the_network_then_from_its_disk() -> None:
     assert rig.bmc.writes == ["override Pxe Once", "On", "override Hdd Once", "On"]
     assert (installation.iso_sha256, rig.bmc.installs, rig.bmc.booted_from) == (DIGEST, 1, "disk")
     assert "installing over the network" in installation.seconds
+
+
+def test_an_on_during_the_departure_is_not_that_of_this_run() -> None:
+    """The API is asked without a wait of the installation, and nothing is written to prepare this boot."""
+    rig = rig_over_network()
+    rig.media.makes = 0  # made before
+    installation = rig.installation()
+
+    def take_out() -> Waits:
+        rig.bmc.run_from_disk()
+        yield from ()
+
+    installation.adapters = replace(installation.adapters, take_out=take_out)
+    run_steps(installation.run(), rig.clock)
+    assert rig.bmc.writes == ["Off", "override Pxe Once", "On", "override Hdd Once", "On"]
 
 
 def test_ipxe_starts_the_installer_only_while_the_host_is_installed() -> None:
