@@ -17,7 +17,7 @@ from base.shapes import values_at
 from boot_media.keyfiles import keyfiles_of
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import DISABLED
-from cluster.install_config.read import mapping
+from cluster.install_config.read import Reading, mapping
 from cluster.install_config.rules.hosts import LOGIN
 from cluster.plan import Intent, load_intent
 from cluster.plan.model import Provisioning
@@ -62,8 +62,7 @@ def text() -> str:
 
 
 def _row(label: str) -> tuple[str, ...]:
-    written = _written(EXAMPLES[label])
-    reading = read(written)
+    reading = _reading(install_config_of(label))
     if any(not LOGIN.fullmatch(fault.where) for fault in reading.faults if not isinstance(fault, Stricter)):
         return label, "invalid", "no", "no", "no", "no"
     if any(isinstance(fault, Stricter) for fault in reading.faults) or any(unsupported(reading.config)):
@@ -83,29 +82,34 @@ def _rendered_beside(label: str) -> str:
     """Return whether files change with a value of a row's field other than the row's own."""
     fields = [path for path, _ in KEY.findall(label)]
     others = [other for other in EXAMPLES if [path for path, _ in KEY.findall(other)] == fields and other != label]
-    valid = [other for other in others if not any(unsupported(read(_written(EXAMPLES[other])).config))]
+    valid = [other for other in others if not any(unsupported(_reading(install_config_of(other)).config))]
     return "yes" if any(_effects(other)[1] == "yes" for other in valid) else "-"
 
 
-def _written(values: Mapping[str, Any]) -> str:
-    """Return the rehearsal's install-config with other values."""
+@cache
+def install_config_of(label: str, *, base: bool = False) -> str:
+    """Return the rehearsal's install-config with the values of a row's example, or of its base."""
     config = plans.install_config()
-    for path, value in values.items():
+    for path, value in (BESIDE.get(label, {}) if base else EXAMPLES[label]).items():
         _set(config, path, value)
     return plans.written(config)
 
 
 def _effects(label: str) -> tuple[str, str]:
     """Return whether plan or payload use the difference of a row's example to its base, and whether files change."""
-    base, changed = _planned(_written(BESIDE.get(label, {}))), _planned(_written(EXAMPLES[label]))
+    base, changed = _planned(install_config_of(label, base=True)), _planned(install_config_of(label))
     plan, files, payload = (before != after for before, after in zip(base, changed, strict=True))
     return "yes" if plan else "payload" if payload else "ignored", "yes" if files else "-"
 
 
 def intents(label: str) -> tuple[Intent, Intent]:
     """Return the intent of a row's example, after that of its base; the example must be valid."""
-    base, example = (_written(values) for values in (BESIDE.get(label, {}), EXAMPLES[label]))
-    return _intent(base), _intent(example)
+    return _intent(install_config_of(label, base=True)), _intent(install_config_of(label))
+
+
+@cache
+def _reading(written: str) -> Reading:
+    return read(written)
 
 
 @cache
@@ -123,7 +127,7 @@ def _planned(written: str) -> tuple[Intent, object, str]:
     without = intent.changed(topology={}, payload_values={})
     if intent.provisioning.mode == DISABLED:
         without = without.changed(provisioning=Provisioning(mode=DISABLED))
-    return without, render(intent).folders, payload_config(mapping(written), read(written).config.networking)
+    return without, render(intent).folders, payload_config(mapping(written), _reading(written).config.networking)
 
 
 def _twins(label: str) -> str:
@@ -134,18 +138,25 @@ def _twins(label: str) -> str:
 
 
 def _uses(stack: Path, label: str) -> bool:
-    written = (stack / "install-config.yaml").read_text()
+    config, validated, written = _stack(stack)
     if label in USED:
-        return USED[label](read(written).config)
-    validated = read(written).config.model_dump(mode="json", by_alias=True)
+        return USED[label](config)
     return any(
         any(
             str(own) == value if value else True
-            for _, own in values_at(path, validated if value else mapping(written))
+            for _, own in values_at(path, validated if value else written)
             if own is not None
         )
         for path, value in KEY.findall(label)
     )
+
+
+@cache
+def _stack(folder: Path) -> tuple[InstallConfig, dict[str, Any], dict[str, Any]]:
+    """Return the install-config of a stack, all its values, and those that are written."""
+    written = (folder / "install-config.yaml").read_text()
+    config = read(written).config
+    return config, config.model_dump(mode="json", by_alias=True), mapping(written)
 
 
 def _set(config: Any, path: str, value: Any) -> None:

@@ -20,7 +20,7 @@ from testing import plans
 from testing.fakes import openshift_install
 from testing.install_configs import Change
 from testing.payloads import Files, config_of, origin, put
-from testing.support import _written
+from testing.support import install_config_of
 from testing.support_examples import EXAMPLES
 
 OF_A_PAYLOAD = [
@@ -100,7 +100,7 @@ def test_each_value_of_pools_and_networks_counts() -> None:
 
 @pytest.mark.parametrize("label", OF_A_PAYLOAD)
 def test_a_payload_of_each_field_fits_its_stack_and_no_other(label: str) -> None:
-    text = _written(EXAMPLES[label])
+    text = install_config_of(label)
     config = read(text).config
     values = payload_values(config)
     assert difference(bootstrap(origin(config)), values) == ""
@@ -110,7 +110,7 @@ def test_a_payload_of_each_field_fits_its_stack_and_no_other(label: str) -> None
 
 @pytest.mark.parametrize("label", OF_A_PAYLOAD)
 def test_the_payloads_config_sets_the_values_of_the_stack(label: str) -> None:
-    text = _written(EXAMPLES[label])
+    text = install_config_of(label)
     config = read(text).config
     made = payload_config(mapping(text), config.networking)
     assert payload_values(read(made).config) == payload_values(config)
