@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, TypeVar
 
 from base.clock import Clock, Wait
-from base.errors import UpgradeError, one_line
+from base.errors import UpgradeError
 from base.progress import Report, with_time_left
 from base.spec import Model
 from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
@@ -161,7 +161,7 @@ class ClusterUpgradeEngine:
 
     def _unwell(self) -> str | None:
         bad = [str(each) for each in unwell(self.api, self.spec.api_vip) if not each.is_good]
-        return one_line(f"the release is applied, but {bad[0]}") if bad else None
+        return f"the release is applied, but {bad[0]}" if bad else None
 
     def _refuse_other(self, found: ClusterVersion) -> None:
         if found.is_told(self.spec.image):

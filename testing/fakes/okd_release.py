@@ -12,7 +12,8 @@ Its traits are of openshift/cluster-version-operator 6e719331f (files of pkg/cvo
   entry before gets no other state (`status.go`, mergeOperatorHistory).
 - `Progressing` counts the parts; `Failing` is True for an operator that is Degraded only after 40 minutes
   (`status.go`, updateClusterVersionStatus and convertErrorToProgressing).
-- Operators report their version one after the other; nodes of compute restart after the release is Completed, while
+- Operators report their version one after the other, as `operator`; earlier, what they are themselves, as
+  `raw-internal`; nodes of compute restart after the release is Completed, while
   their pool is not Updated: the machine-config operator itself awaits only the control plane's.
 - The API does not answer for moments, while the servers that have it restart.
 """
@@ -220,7 +221,8 @@ class FakeOkd:
                 "status": {
                     "conditions": conditions(Available="True", Degraded=str(name in self.degraded)),
                     "versions": [
-                        {"name": "operator", "version": self._history[0 if number < there else -1]["version"]}
+                        {"name": "raw-internal", "version": self._history[0]["version"]},
+                        {"name": "operator", "version": self._history[0 if number < there else -1]["version"]},
                     ],
                 },
             }
