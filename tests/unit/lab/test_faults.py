@@ -2,17 +2,19 @@
 
 import os
 import signal
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from unittest.mock import create_autospec
+from unittest.mock import Mock, create_autospec
 
 import pytest
 
 from base.yaml_text import yaml_of
 from lab.rehearsal import faults
 from lab.rehearsal.faults import Faults
+from lab.rehearsal.kube import Operator
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
@@ -21,6 +23,7 @@ from lab.rehearsal.writer import Writer
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
 from providers.vip_handoff.states import ENDS, State
 from testing import plans
+from testing.calls import said
 
 PLAN = plans.plan()
 VM, WORKER = PLAN.bootstrap.name, PLAN.compute[0].name
@@ -66,6 +69,10 @@ class World:
     changes: bool = False
     """Whether the last `up` still finds a change."""
     lost: set[str] = field(default_factory=set)
+    operator: Operator | None = None
+    """The access to a real Kubernetes."""
+    calls: Mock = field(default_factory=Mock)
+    """Has what the scenario calls of proofs and writer."""
     runs: int = 0
 
     def try_run(self, *_: str, on_line: OnLine = lambda *_: None) -> Outcome:
@@ -89,12 +96,14 @@ def cause(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[World], 
     def run(world: World) -> Report:
         stack, provisioner = create_autospec(Stack, instance=True), create_autospec(Provisioner, instance=True)
         proofs, writer = create_autospec(Proofs, instance=True), create_autospec(Writer, instance=True)
-        stack.name, stack.project, proofs.plan, proofs.operator = "rehearsal", tmp_path, PLAN, None
+        stack.name, stack.project, proofs.plan, proofs.operator = "rehearsal", tmp_path, PLAN, world.operator
         stack.try_run.side_effect, stack.run.side_effect = world.try_run, world.run
         provisioner.domains.side_effect = lambda: world.domains.get(world.runs, {VM})
         provisioner.running.side_effect = lambda: world.running.get(world.runs, {VM})
         proofs.seconds_until_the_bootstrap_answers.return_value = 1.0
         writer.acknowledged, writer.lost.return_value = ["1"], world.lost
+        world.calls.attach_mock(proofs, "proofs")
+        world.calls.attach_mock(writer, "writer")
         path = tmp_path / "stacks" / "rehearsal" / "install-config.yaml"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(yaml_of(plans.install_config()))
@@ -109,7 +118,33 @@ def cause(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[World], 
 
 
 def test_faults_that_end_as_they_have_to_are_proven(cause: Callable[[World], Report]) -> None:
-    assert {proof.holds for proof in cause(World()).proofs} == {True}
+    world = World()
+    assert {proof.holds for proof in cause(world).proofs} == {True}
+    assert said(world.calls) == [
+        "proofs.store",
+        "writer.start",
+        "proofs.bootstrap_serves",
+        "proofs.seconds_until_the_bootstrap_answers",
+        "proofs.control_plane_joined",
+        "proofs.seconds_until_the_bootstrap_answers",
+        "proofs.bootstrap_serves",
+        "proofs.control_plane_serves",
+        "proofs.control_plane_serves",
+        "proofs.control_plane_serves",
+        "proofs.ingress_serves",
+        "writer.stop",
+        "writer.lost",
+    ]
+
+
+def test_on_kubernetes_the_vip_has_left_before_the_nodes_die(cause: Callable[[World], Report]) -> None:
+    world = World(operator=Operator("", ssl.create_default_context()))
+    world.lines |= dict.fromkeys([NODES_DIE, PROVIDER_KILLED], "VipHandoff handoff watch")
+    world.outcomes[NODES_DIE] = Outcome(255, f"error: {ENDS[State.LEFT]}")
+    assert {proof.holds for proof in cause(world).proofs} == {True}
+    serves = "proofs.control_plane_serves"
+    begin, end = ["proofs.store", "writer.start"], ["proofs.ingress_serves", "writer.stop", "writer.lost"]
+    assert said(world.calls) == [*begin, serves, "proofs.nodes_are_ready … …", *[serves] * 4, *end]
 
 
 @pytest.mark.parametrize("number", World().outcomes)

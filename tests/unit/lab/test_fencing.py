@@ -120,3 +120,10 @@ def test_other_evidence_on_the_hand_over_fails_the_proof(
     monkeypatch.setattr(fencing, "settle", lambda measure, _is_wanted, _deadline_s: measure())
     with pytest.raises(RehearsalError, match=why):
         proofs_of(etcd, tmp_path).gate_waits()
+
+
+def test_a_destroy_that_cuts_nobody_off_is_not_proven(tmp_path: Path) -> None:
+    proofs = proofs_of(Etcd(), tmp_path)
+    proofs.provisioner.running.return_value = {LEFT.name, RIGHT.name}  # type: ignore[attr-defined]
+    with pytest.raises(RehearsalError, match="seen not both were cut"), proofs.fences():
+        pass

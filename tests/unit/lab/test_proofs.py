@@ -367,6 +367,13 @@ def test_without_a_majority_the_vip_may_come_back_later(
             prove("serves_again", back_later, plan)
 
 
+def test_of_an_etcd_that_does_not_answer_nobody_has_left(plan: Intent, monkeypatch: pytest.MonkeyPatch) -> None:
+    found, names = Proofs(plan, "", Report("dual-stack")), [plan.bootstrap.name, plan.control_plane[0].name]
+    for voters, has_left in ((names[1:], True), (names, False), ([], False)):
+        monkeypatch.setattr(Proofs, "_voters", lambda _, voters=voters: voters)
+        assert found.has_left_etcd() is has_left
+
+
 def test_what_is_measured_is_measured_until_it_is_wanted_or_too_late(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 0.0
 

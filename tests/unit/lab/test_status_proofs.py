@@ -1,6 +1,7 @@
 """What the rehearsal proves of `okd-baremetal status`, and the answers that make each proof fail."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import create_autospec
@@ -58,8 +59,12 @@ def test_a_row_that_is_wrong_for_a_moment_is_looked_at_again(make: Make, monkeyp
     assert proofs.stack.execute.call_count == len(then)  # type: ignore[attr-defined]
 
 
-def test_etcd_is_not_asked_of_an_operator_that_is_a_stand_in(make: Make) -> None:
-    make([*GOOD, Row("etcd", "health", Level.WRONG, "its condition is missing")], 1).finds_nothing_wrong("now")
+@pytest.mark.parametrize("name", ["members", "health"])
+def test_etcd_is_asked_of_its_operator_and_of_no_stand_in(make: Make, name: str) -> None:
+    proofs = make([*GOOD, Row("etcd", name, Level.WRONG, "its condition is missing")], 1)
+    proofs.finds_nothing_wrong("now")
+    with pytest.raises(RehearsalError, match=f"seen etcd {name}, wanted none"):
+        replace(proofs, etcd_is_reported=True).finds_nothing_wrong("now")
 
 
 def test_bmcs_that_do_not_answer_are_the_only_wrong_rows(make: Make) -> None:

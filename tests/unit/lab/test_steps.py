@@ -1,5 +1,6 @@
 """The steps of the rehearsal: what each proves holds for evidence as it should be, and fails for other evidence."""
 
+import ssl
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,12 +12,13 @@ import pytest
 from base.errors import HandoffUnsafeError
 from base.log_entries import Event
 from cli.runs import chart
-from cluster.values.role import Role
 from lab import site as lab_site
 from lab.disks import wanted_of
 from lab.inventory import STACK, Site, load_site
 from lab.nics import machine_mac
 from lab.rehearsal import servers, steps
+from lab.rehearsal.etcd_operator import EtcdOperator
+from lab.rehearsal.kube import Operator
 from lab.rehearsal.network_boot import NetworkBootProofs
 from lab.rehearsal.platform import PlatformProofs
 from lab.rehearsal.proofs import Proofs
@@ -31,12 +33,14 @@ from providers.host_provisioning.installation.engine import INSTALLED
 from providers.vip_handoff.engine import NOT_ASKED
 from providers.vip_handoff.states import ENDS, State
 from testing import plans
+from testing.calls import said
 
 PLAN = plans.plan()
 SERVERS, VM = PLAN.servers, PLAN.bootstrap.name
 NODE = PLAN.control_plane[-1]
 PASSWORD = SERVERS[0].bmc.password.get_secret_value()
 DIGEST = "5eed" * 16
+READY = {server.name: "2026-11-22T22:27:15Z" for server in SERVERS}
 SETTINGS = {server.name: ("None", "UEFI", False, None) for server in SERVERS}
 
 
@@ -95,6 +99,13 @@ class Evidence:
         }
     )
     leases: str = ""
+    slowest_s: float = 1.0
+    """Of all writes."""
+    ready: dict[str, str] = field(default_factory=lambda: dict(READY))
+    operator: Operator | None = None
+    """The access to a real Kubernetes."""
+    calls: Mock = field(default_factory=Mock)
+    """Has what a step calls of all that proves."""
 
     def console(self, name: str) -> list[str]:
         """Return what a machine has said."""
@@ -136,23 +147,32 @@ def rehearse(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, site: Site) -> Cal
         provisioner.console.side_effect = found.console
         provisioner.memory_mib.return_value = 2000
         proofs = create_autospec(Proofs, instance=True)
-        proofs.node_to_freeze.return_value = NODE
-        writer = create_autospec(Writer, instance=True)
+        proofs.node_to_freeze.return_value, proofs.nodes_are_ready.return_value = NODE, found.ready
+        proofs.etcd_operator.return_value = create_autospec(EtcdOperator, instance=True)
+        writer = create_autospec(Writer, instance=True, slowest_s=found.slowest_s, problems=[])
         writer.acknowledged, writer.retries, writer.lost.return_value = ["1"], 0, found.lost
         (tmp_path / "leases").write_text(found.leases)
         monkeypatch.setattr(servers, "DNS", tmp_path)
         monkeypatch.setattr(lab_site, "bmc_writes", iter(found.writes).__next__)
         monkeypatch.setattr(lab_site, "stop_provisioner_services", lambda: None)
         for name in ("refuse_all", "refuse"):
-            monkeypatch.setattr(steps, name, lambda *_: None)
+            monkeypatch.setattr(steps, name, getattr(found.calls, name))
         for name in ("text", "svg"):
             monkeypatch.setattr(chart, name, lambda _: "")
-        monkeypatch.setattr(Rehearsal, "proofs", proofs)
-        monkeypatch.setattr(Rehearsal, "network_boot", create_autospec(NetworkBootProofs, instance=True))
-        monkeypatch.setattr(Rehearsal, "platform", create_autospec(PlatformProofs, instance=True))
-        monkeypatch.setattr(Rehearsal, "status", create_autospec(StatusProofs, instance=True))
-        monkeypatch.setattr(Rehearsal, "writer", writer)
-        return Rehearsal(provisioner, stack, PLAN, Report(STACK, folder=tmp_path), site, dict(SETTINGS))
+        for name, mock in {
+            "proofs": proofs,
+            "network_boot": create_autospec(NetworkBootProofs, instance=True),
+            "platform": create_autospec(PlatformProofs, instance=True),
+            "status": create_autospec(StatusProofs, instance=True),
+            "writer": writer,
+            "operator": found.operator,
+        }.items():
+            monkeypatch.setattr(Rehearsal, name, mock)
+            if mock is not found.operator:
+                found.calls.attach_mock(mock, name)
+        return Rehearsal(
+            provisioner, stack, PLAN, Report(STACK, folder=tmp_path), site, dict(SETTINGS), ready=dict(READY)
+        )
 
     return make
 
@@ -168,19 +188,100 @@ def planned() -> dict[str, str]:
 
 
 RUNS = {"running": {VM}}
+KUBERNETES = {"operator": Operator("", ssl.create_default_context())}
 STEPS: dict[str, dict[str, Any]] = {
+    "kubernetes/bootstrap": KUBERNETES,
+    "kubernetes/gate_refuses": RUNS | KUBERNETES,
+    "kubernetes/production": {**KUBERNETES, "completion": "complete"},
     "mistakes_are_refused": {},
+    "bootstrap": {},
     "preview": {"changes": planned()},
     "gate_refuses": RUNS,
     "production": {},
     "nothing_changes": {},
     "secrets": {},
+    "serves_without_provisioner": {},
     "mistaken_destroy_is_refused": {"resources": [40, 40]},
     "destroy": {},
 }
-"""Each step that proves something by itself, with what it then has to find."""
+"""Each step, with what it then has to find."""
+CALLS = {
+    "kubernetes/bootstrap": """
+        writer.start
+        proofs.vip_left_the_bootstrap
+        proofs.nodes_are_ready … …
+        proofs.first_boots /config/master … …
+        proofs.site_dns_has_only_needed_names 192.168.111.1
+        platform.masks_the_payload
+        proofs.etcd_operator …
+        proofs.etcd_operator().start
+        status.finds_nothing_wrong in phase bootstrap
+    """,
+    "kubernetes/gate_refuses": f"""
+        proofs.node_to_freeze
+        proofs.serves_while_hung {NODE.name}
+        proofs.serves_again
+    """,
+    "kubernetes/production": """
+        proofs.hand_over …
+        proofs.control_plane_serves
+        proofs.ingress_serves
+        proofs.first_boots /config/worker … …
+        network_boot.fetched_once
+        proofs.clocks_follow_the_time_servers …
+        proofs.bootstrap_left_etcd
+        writer.stop
+        writer.lost
+        proofs.nodes_are_ready … …
+        platform.has_no_second_owner
+        status.finds_nothing_wrong in production
+    """,
+    "mistakes_are_refused": "refuse_all … …",
+    "bootstrap": """
+        proofs.bootstrap_serves
+        proofs.control_plane_joined
+        proofs.first_boots /config/master … …
+        proofs.site_dns_has_only_needed_names 192.168.111.1
+        platform.masks_the_payload
+        status.finds_nothing_wrong in phase bootstrap
+        writer.start
+    """,
+    "preview": "",
+    "gate_refuses": f"""
+        proofs.node_to_freeze
+        proofs.serves_while_hung {NODE.name}
+        proofs.bootstrap_serves
+    """,
+    "production": """
+        proofs.hand_over …
+        proofs.control_plane_serves
+        proofs.ingress_serves
+        proofs.first_boots /config/worker … …
+        network_boot.fetched_once
+        proofs.clocks_follow_the_time_servers …
+        proofs.bootstrap_left_etcd
+        writer.stop
+        writer.lost
+        platform.has_no_second_owner
+        status.finds_nothing_wrong in production
+    """,
+    "nothing_changes": "refuse … … back to phase bootstrap a cluster in production cannot go back to bootstrap",
+    "secrets": "",
+    "serves_without_provisioner": """
+        proofs.answers_without_provisioner
+        status.misses_the_bmcs …
+    """,
+    "mistaken_destroy_is_refused": "",
+    "destroy": "",
+}
+"""What each step has others prove, in order."""
 LAST = SERVERS[-1].name
 SPOILED: dict[str, dict[str, dict[str, Any]]] = {
+    "kubernetes/bootstrap": {"a-slow-write": {"slowest_s": 30.0}},
+    "kubernetes/production": {
+        "a-node-was-not-ready": {"ready": {**READY, NODE.name: "2026-11-22T22:31:02Z"}},
+        "completion-was-not-asked": {"completion": NOT_ASKED},
+    },
     "mistakes_are_refused": {"a-machine-runs": {"running": {LAST}}},
     "preview": {
         "one-change-more": {"changes": planned() | {"RenderedAsset::one-more": "delete"}},
@@ -234,18 +335,18 @@ SPOILED: dict[str, dict[str, dict[str, Any]]] = {
 def test_a_step_that_finds_all_as_it_should_be_is_proven(
     step: str, rehearse: Callable[[Evidence], Rehearsal]
 ) -> None:
-    rehearsal = rehearse(Evidence(**STEPS[step]))
-    getattr(rehearsal, step)()
-    assert rehearsal.report.proofs
+    found = Evidence(**STEPS[step])
+    getattr(rehearse(found), step.rpartition("/")[2])()
+    assert said(found.calls) == [line.strip() for line in CALLS[step].strip().splitlines()]
 
 
 @pytest.mark.parametrize(
-    ("step", "how"), [pytest.param(step, how, id=f"{step}-{how}") for step in STEPS for how in SPOILED[step]]
+    ("step", "how"), [pytest.param(step, how, id=f"{step}-{how}") for step in SPOILED for how in SPOILED[step]]
 )
 def test_other_evidence_fails_the_step(step: str, how: str, rehearse: Callable[[Evidence], Rehearsal]) -> None:
     rehearsal = rehearse(Evidence(**{**STEPS[step], **SPOILED[step][how]}))
     with pytest.raises(RehearsalError):
-        getattr(rehearsal, step)()
+        getattr(rehearsal, step.rpartition("/")[2])()
 
 
 @pytest.mark.parametrize("spoiled", ["address", "lease", ""])
@@ -268,16 +369,12 @@ def test_a_server_with_a_static_address_needs_it_and_no_lease(
         rehearsal.servers.have_their_addresses()
 
 
-@pytest.mark.parametrize(("stack", "paths"), [(STACK, ["master"]), ("arbiter", ["master", "arbiter"])])
-def test_phase_bootstrap_proves_the_first_boot_of_each_role(
-    stack: str, paths: list[str], rehearse: Callable[[Evidence], Rehearsal]
-) -> None:
-    rehearsal = rehearse(Evidence())
-    plan = load_site(stack).plan
+def test_phase_bootstrap_proves_the_first_boot_of_each_role(rehearse: Callable[[Evidence], Rehearsal]) -> None:
+    rehearsal, plan = rehearse(Evidence()), load_site("arbiter").plan
     rehearsal.plan = PLAN.changed(hosts=plan.hosts)
     rehearsal.bootstrap()
     proven = [call.args[:2] for call in rehearsal.proofs.first_boots.call_args_list]  # type: ignore[attr-defined]
-    assert proven == [(f"/config/{path}", plan.of(role)) for path, role in zip(paths, Role, strict=False)]
+    assert proven == [("/config/master", plan.control_plane), ("/config/arbiter", plan.arbiters)]
 
 
 def test_the_api_is_asked_while_the_node_hangs(rehearse: Callable[[Evidence], Rehearsal]) -> None:
