@@ -1,13 +1,14 @@
 """How a cluster goes to sleep and wakes: in which order, what is proven, what is approved, and how a run goes on."""
 
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
 import pytest
 
-from base.errors import OkdBaremetalError, PowerError, SegmentError, SnapshotError
+from base.errors import BusyError, OkdBaremetalError, PowerError, SegmentError, SnapshotError
 from providers.cluster_power.engine import STUCK
 from providers.joining.nodes import CORDONED, GRANT_AGAIN_S
 from testing.certificate_requests import client_request
@@ -15,7 +16,7 @@ from testing.fakes.bmc import FakeBmc
 from tests.unit.providers.cluster_power.rig import DAY_S, MASTERS, WORKERS, KilledError, Rig
 from wires.api.https import CertificateExpiredError
 from wires.api.resources import ETCD
-from wires.bmc.client import Identity, Power
+from wires.bmc.client import BmcClient, Identity, Power
 
 
 @pytest.fixture
@@ -84,7 +85,27 @@ def test_another_machine_behind_a_bmc_ends_it_before_anything_is_begun(rig: Rig)
     assert (rig.writes, rig.saved) == ([], [])
 
 
+def test_a_bmc_that_another_run_uses_is_named_and_not_taken_to_be_on(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def busy(name: str) -> AbstractContextManager[BmcClient]:
+        if name == "okd-worker-0":
+            raise BusyError("process 7 uses it", fix="wait for its end")
+        return nullcontext(rig.bmcs[name])
+
+    monkeypatch.setattr(rig, "_bmc", busy)
+    assert refusal(rig.sleep).startswith(
+        "power: 1 of 5 servers cannot be identified:\n    okd-worker-0: process 7 uses it"
+    )
+    assert (rig.writes, rig.saved) == ([], [])
+    assert rig.engine().running() == [*MASTERS, "okd-worker-1"]
+
+
 def test_a_silent_api_ends_it_before_anything_is_begun(rig: Rig) -> None:
+    """Also with one of three off: their majority still runs, so no earlier run has saved etcd."""
+    rig.bmcs[MASTERS[0]].request_power(Power.OFF)
+    rig.clock.sleep(60)
+    rig.writes.clear()
     rig.cluster.with_etcd |= {"x", "y", "z", "u"}
     rig.cluster.kubelets |= {
         name: replace(rig.cluster.kubelets[MASTERS[0]], bmc=FakeBmc(rig.clock)) for name in "xyzu"
@@ -357,8 +378,8 @@ def test_a_waking_that_is_killed_anywhere_goes_on(rig: Rig, kill_at: int) -> Non
 
 @pytest.mark.parametrize(
     ("name", "only"),
-    [("compact", ()), ("arbiter", ()), ("rehearsal", ("okd-master-0",))],
-    ids=["compact", "arbiter", "single-node"],
+    [("compact", ()), ("arbiter", ()), ("dual-stack", ()), ("rehearsal", ("okd-master-0",))],
+    ids=["compact", "arbiter", "dual-stack", "single-node"],
 )
 def test_each_shape_sleeps_and_wakes(name: str, only: tuple[str, ...]) -> None:
     rig = Rig(name, only)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from base.errors import PayloadError, SnapshotError
+from base.errors import PayloadError, PowerError, SnapshotError
 from payload.kubeconfig import Kubeconfig
 from providers.cluster_power.provider import ClusterPowerProvider
 from providers.etcd_snapshot import EtcdSnapshots
@@ -41,6 +41,10 @@ def rig(payload: Path, own_locks: None, monkeypatch: pytest.MonkeyPatch) -> Rig:
         assert server_name == "api.okd.lab.test"
         return made.cluster
 
+    def certificate(address: str, port: int) -> Certificate | None:
+        assert port == 10250
+        return shown(made, addresses[address])
+
     here, joining = "providers.cluster_power.provider", "providers.node_joining"
     addresses = {host.address: name for name, host in made.spec.hosts.items()}
     held = {vip: next(iter(nodes.values())) for vip, nodes in made.spec.vips.items()}
@@ -49,7 +53,7 @@ def rig(payload: Path, own_locks: None, monkeypatch: pytest.MonkeyPatch) -> Rig:
     monkeypatch.setattr(f"{here}.by_host", made._each)
     monkeypatch.setattr(f"{here}.SYSTEM_CLOCK", made.clock)
     monkeypatch.setattr(f"{here}.macs_at", lambda address: frozenset({f"mac of {held.get(address, address)}"}))
-    monkeypatch.setattr(f"{here}.shown_certificate", lambda address, _: shown(made, addresses[address]))
+    monkeypatch.setattr(f"{here}.shown_certificate", certificate)
     monkeypatch.setattr(f"{joining}.SYSTEM_CLOCK", made.clock)
     monkeypatch.setattr(f"{joining}.handshake_problem", lambda address, **_: made.cluster.kubelet_problem(address))
     return made
@@ -170,12 +174,21 @@ def test_an_update_wakes_it_and_records_what_it_approved(rig: Rig, capsys: pytes
     told = lines(capsys)
     assert told[0] == f"switching on: {', '.join(MASTERS)}"
     assert told[-1] == "awake: 5 servers"
+    assert read(outs) == outs
 
 
-def test_a_host_that_is_installed_again_is_not_switched_on(rig: Rig) -> None:
+def test_a_vip_that_no_server_of_the_cluster_holds_is_not_awake(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     state = asleep(rig)
-    again = updated(rig, state, reinstall={WORKERS[1]: "SERIAL-okd-worker-1"})
-    assert rig.on == [*MASTERS, WORKERS[0]]
+    monkeypatch.setattr("providers.cluster_power.provider.macs_at", lambda address: frozenset({f"mac of {address}"}))
+    with pytest.raises(PowerError, match="is not held by exactly one of okd-master-0, "):
+        updated(rig, state)
+
+
+@pytest.mark.parametrize("host", [MASTERS[2], WORKERS[1]])
+def test_a_host_that_is_installed_again_is_not_switched_on(rig: Rig, host: str) -> None:
+    state = asleep(rig)
+    again = updated(rig, state, reinstall={host: f"SERIAL-{host}"})
+    assert rig.on == [name for name in ALL if name != host]
     assert again["power"] == "on"
 
 

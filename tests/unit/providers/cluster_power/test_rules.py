@@ -21,6 +21,29 @@ def faults(old: ClusterPowerSpec | None, new: ClusterPowerSpec) -> list[str]:
     return [str(fault) for fault in rules.faults(old, new)]
 
 
+def test_it_has_what_the_stack_has() -> None:
+    options = {"power": "off", "snapshots": "/srv/etcd", "approve_certificates": False}
+    again, deadlines = {"reinstall": {"okd-worker-1": "SERIAL"}}, {"bmc_s": 11.0, "shutdown_s": 12.0, "host_s": 13.0}
+    plan = clusters.plan("dual-stack", phase="production", deadlines=deadlines, **options, **again)
+    spec = ClusterPowerSpec.of(plan, "prod")
+
+    def machines(subnet: str, role: str, lasts: range) -> dict[str, str]:
+        return {f"okd-{role}-{number}": f"{subnet}{last}" for number, last in enumerate(lasts)}
+
+    vips = {
+        f"{subnet}{vip}": machines(subnet, role, lasts)
+        for vip, role, lasts in ((5, "master", range(21, 24)), (4, "worker", range(24, 26)))
+        for subnet in ("192.168.111.", "fd2e::")
+    }
+    own = {"stack": "prod", "api_name": "api.okd.lab.test", "api_vip": "192.168.111.5", "ca": "a PEM", "vips": vips}
+    assert spec.model_dump(exclude={"urn", "hosts", "passwords"}) == {**own, **options, **again, **deadlines}
+    assert [(it.role, it.address, it.addresses, it.consent, it.bmc.ca) for it in spec.hosts.values()] == [
+        (server.role, v4 := f"192.168.111.{last}", (v4, f"fd2e::{last}"), f"SERIAL-{server.name}", "")
+        for last, server in enumerate(plan.servers, 21)
+    ]
+    assert ClusterPowerSpec.of(clusters.plan("balancer"), "prod").vips == {}, "the site's balancer holds them"
+
+
 def test_a_cluster_that_the_state_does_not_know_cannot_be_put_to_sleep() -> None:
     (line,) = faults(None, ASLEEP)
     assert line == (
@@ -82,6 +105,11 @@ def test_how_a_bmc_is_reached_may_change_while_the_cluster_sleeps(change: dict[s
 def test_a_host_that_is_new_when_the_cluster_wakes_is_not_switched_on() -> None:
     new = AWAKE.changed(hosts={**AWAKE.hosts, "okd-worker-2": WORKER})
     assert {*new.waking(ASLEEP).hosts} == {*AWAKE.hosts}
+
+
+def test_a_host_that_was_installed_again_before_the_sleep_wakes() -> None:
+    old, new = (spec.changed(reinstall={"okd-worker-1": "SERIAL"}) for spec in (ASLEEP, AWAKE))
+    assert new.waking(old).hosts == AWAKE.hosts
 
 
 def test_half_a_sleep_that_a_refresh_found_is_ended_by_waking() -> None:
