@@ -118,7 +118,8 @@ class VirtualCd:
         """Insert the ISO in place of whatever is in the drive."""
         yield from steps.no_media()
         yield from self._insert(steps, url)
-        yield (yield from steps.value("the kind of BMC", lambda: self.bmc.settle_s))
+        if settle_s := (yield from steps.value("the kind of BMC", lambda: self.bmc.settle_s)):
+            yield settle_s
 
     def arm(self, steps: Steps, url: str) -> Waits:
         """Override the boot, and insert again: a BMC that has restarted meanwhile has dropped the image."""
