@@ -8,7 +8,7 @@ import ssl
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass, field, fields
 from functools import partial
 from typing import Any, Self
@@ -24,6 +24,8 @@ from testing.fakes.fleet.service import Service
 
 API_PORT = 6443
 KUBELET_PORT = 10250
+CLAIM_PORT = 10257
+"""Nothing speaks on it: a fleet that listens on it has the block of the address."""
 POLL_S = 0.1
 BLOCKS = range(9, 64)
 """Second octets of loopback addresses; each fleet on this machine takes the first free one."""
@@ -70,34 +72,43 @@ class Server:
         self.block = self.port = 0
         self._listeners: dict[int, asyncio.Server] = {}
         self._stack = ExitStack()
-        self._kubelets: dict[int, asyncio.Server] = {}
+        self._running: dict[int, list[asyncio.Server]] = {}
+        """What listens only while the installed system of a host runs."""
         self._contexts: dict[int, ssl.SSLContext] = {}
         """TLS of each host's API and kubelet, and at first of its BMC."""
 
     async def start(self) -> None:
         """Listen on every address."""
-        first = self._free_block()
-        for index, bmc in enumerate(self.bmcs):
+        self._claim_block()
+        for index in range(len(self.bmcs)):
             address = address_of(self.block, index)
             context = self._contexts[index] = self.certificates.context(address)
-            wire = _listener(address, API_PORT) if index else first
-            await self._serve(wire, Api(bmc.machine), context)
+            if self.options.pace.by_requests:
+                await self._serve_node(index, API_PORT)
             await self.listen(index, context)
-        kubelets = asyncio.ensure_future(self._run_kubelets())
-        self._stack.callback(kubelets.cancel)
+        systems = asyncio.ensure_future(self._run_systems())
+        self._stack.callback(systems.cancel)
 
-    async def _run_kubelets(self) -> None:
-        """Have the kubelet of each server listen while its installed system runs, and refuse connections before."""
+    async def _run_systems(self) -> None:
+        """Have the installed system of each server listen while it runs, and refuse connections before.
+
+        Where time is the number of requests, its API answers 503 before: those to it count.
+        """
+        ports = [KUBELET_PORT] if self.options.pace.by_requests else [KUBELET_PORT, API_PORT]
         while True:
             for index, bmc in enumerate(self.bmcs):
                 runs = bmc.machine.is_running()
-                if runs and index not in self._kubelets:
-                    address = address_of(self.block, index)
-                    wire = _listener(address, KUBELET_PORT)
-                    self._kubelets[index] = await self._serve(wire, Api(bmc.machine), self._contexts[index])
-                elif not runs and index in self._kubelets:
-                    self._kubelets.pop(index).close()
+                if runs and index not in self._running:
+                    self._running[index] = [await self._serve_node(index, port) for port in ports]
+                elif not runs and index in self._running:
+                    for server in self._running.pop(index):
+                        server.close()
             await asyncio.sleep(POLL_S)
+
+    async def _serve_node(self, index: int, port: int) -> asyncio.Server:
+        """Start to listen as the API or the kubelet of a host."""
+        wire = _listener(address_of(self.block, index), port)
+        return await self._serve(wire, Api(self.bmcs[index].machine), self._contexts[index])
 
     async def listen(self, index: int, context: ssl.SSLContext) -> None:
         """Start to listen as a BMC."""
@@ -142,14 +153,13 @@ class Server:
         self._stack.callback(server.close)
         return server
 
-    def _free_block(self) -> socket.socket:
-        """Claim a free block by listening on the API port of its first address."""
+    def _claim_block(self) -> None:
+        """Claim a free block by listening on a port of its first address."""
         for self.block in BLOCKS:
-            try:
-                return _listener(address_of(self.block, 0), API_PORT)
-            except OSError:
-                continue
-        raise OSError(f"port {API_PORT} is in use on every loopback block for fleets")
+            with suppress(OSError):
+                self._stack.enter_context(_listener(address_of(self.block, 0), CLAIM_PORT))
+                return
+        raise OSError(f"port {CLAIM_PORT} is in use on every loopback block for fleets")
 
 
 def _listener(address: str, port: int) -> socket.socket:

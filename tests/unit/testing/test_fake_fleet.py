@@ -8,9 +8,12 @@ from threading import Thread
 import pytest
 
 from testing.fakes.fleet.fleet import Fleet, Options, Pace, running, running_in_process, serial_of, uuid_of
+from testing.fakes.fleet.server import API_PORT
 from testing.fakes.fleet.tree import SESSIONS
 from testing.fakes.fleet.vendors import VENDORS
+from testing.project import eventually
 from tests.unit.testing.raw import ISO_BYTES, medium, raw, ready
+from wires.api.https import connect_problem
 
 FROM_CD = {"BootSourceOverrideTarget": "Cd", "BootSourceOverrideEnabled": "Once", "BootSourceOverrideMode": "UEFI"}
 URL = "http://192.0.2.1/x.iso"
@@ -322,9 +325,10 @@ def test_in_real_time_a_server_progresses_without_requests(iso: str) -> None:
         while fleet.state().disk != iso:
             pass
         assert bmc.power() == "Off"
+        with pytest.raises(ConnectionRefusedError):
+            ready(fleet)
         assert bmc.reset("On") == 204
-        while not fleet.total().running:
-            pass
+        eventually(lambda: connect_problem(fleet.node(0), API_PORT) is None)
         assert ready(fleet) == 200
         assert fleet.figures().requests.total() == 3
 
