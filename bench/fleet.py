@@ -33,10 +33,12 @@ class Measured:
     """One update, and figures about it.
 
     Args:
+        bmcs_cpu_s: CPU time of the BMCs during it, which share the cores with it.
         wrong: Hosts with other resets than wanted, or not installed exactly once.
     """
 
     update: Update
+    bmcs_cpu_s: float
     preview_s: float
     state_bytes: int
     requests: int
@@ -66,13 +68,15 @@ class Bench:
         with tempfile.TemporaryDirectory() as folder:
             stack = Stack(Path(folder), fleet, hosts, with_servers=with_servers)
             preview_s = stack.preview_s()
+            before_s = fleet.total().cpu_s
             update = stack.up(*words)
+            total = fleet.total()
             stack.end()
             wanted = INSTALLED + Counter({"ForceOff": int(running)})
             figures = {host: fleet.figures(host) for host in hosts}
             wrong = [host for host, counted in figures.items() if counted.resets != wanted or counted.installs != 1]
-            total = fleet.total()
-            return Measured(update, preview_s, stack.state_bytes(), total.requests, total.connections, wrong)
+            counts = stack.state_bytes(), total.requests, total.connections
+            return Measured(update, total.cpu_s - before_s, preview_s, *counts, wrong)
 
     def slowest_s(self, hosts: int, *, with_servers: bool = False, running: bool = False) -> float:
         """Return the seconds for only the slowest of the first `hosts`."""
@@ -103,6 +107,7 @@ def rollouts(bench: Bench, sizes: list[int]) -> None:
         "pulumi up, s",
         "CPU ms/host: plugin",
         "the rest",
+        "the BMCs",
     ]
     columns += ["plugin's peak, MiB", "preview, s", "state bytes/host", "requests/host", "connections/host"]
     table("HostProvisioning", *columns, "hosts not reset exactly as wanted", "load")
@@ -111,7 +116,7 @@ def rollouts(bench: Bench, sizes: list[int]) -> None:
         took, plugin = measured.update, measured.update.costs["plugin"]
         rest_s = sum(cost.cpu_s for cost in took.costs.values()) - plugin.cpu_s
         times = f"{slowest_s:.1f}", f"{took.work_s:.1f}", took.work_s / slowest_s, f"{took.whole_s:.1f}"
-        cpu_ms = [round(1000 * cpu_s / hosts) for cpu_s in (plugin.cpu_s, rest_s)]
+        cpu_ms = [round(1000 * cpu_s / hosts) for cpu_s in (plugin.cpu_s, rest_s, measured.bmcs_cpu_s)]
         counts = measured.state_bytes, measured.requests, measured.connections
         per_host = [round(count / hosts, 1) for count in counts]
         row(
