@@ -1,6 +1,6 @@
 """Steps for one server: identify it, record it as found, switch it off, and at the end restore it as found."""
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 from base.clock import Clock
@@ -69,13 +69,20 @@ class BmcHostEngine:
         machine = self._machine()
         return self.recorded is not None and not same(self.recorded, machine) and machine.answers_to(self.consent)
 
-    def take_over(self) -> tuple[Identity, AsFound]:
+    def take_over(self, forget: Callable[[], None]) -> tuple[Identity, AsFound]:
         """Identify the host, record it as found, and leave it Off without media.
 
         Only for a host without a record: one that runs is switched off without asking its operating system.
+
+        Args:
+            forget: Forgets an earlier installation. Called if the host is off: it is new to the stack, or a `destroy`
+                has left it so, perhaps on another provisioner, where it could not forget on this one. A host that is
+                on may run a cluster whose state has lost a part, so it keeps its disk.
         """
         identity = self.identify()
         found = self.with_secure_boot(self._as_found())
+        if run_steps(self._steps().current_power(), self.clock) is Power.OFF:
+            forget()
         self.report(Progress("identified", named(identity)))
         run_steps(self._off(self._steps()), self.clock)
         self.report(Progress("off, without media"))

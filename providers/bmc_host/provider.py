@@ -53,7 +53,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             if spec.spare:
                 identity, found = engine.observe()
             else:
-                identity, found = engine.record() if spec.running else engine.take_over()
+                identity, found = engine.record() if spec.running else engine.take_over(_mark_of(spec).remove)
             return usable(identity), _outs(engine, identity, found)
 
     def _update(self, old: BmcHostSpec, outs: BmcHostOuts, new: BmcHostSpec) -> BmcHostOuts:
@@ -64,7 +64,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 identity, found = engine.observe()
             elif new.consent != old.consent and engine.is_replaced():
                 plugin.notes(new.urn)(f"replaces {named(outs.identity)}, which is left as it is")
-                identity, found = replace(engine, recorded=None).take_over()
+                identity, found = replace(engine, recorded=None).take_over(_mark_of(new).remove)
             else:
                 # A part of the state was lost: without the record of its installation, it must not be installed.
                 imported = new.running and not old.running
@@ -107,7 +107,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             fix = "with the host in the install-config, run `pulumi config set destroyable true && pulumi up` first"
             raise ConfigError(Fault(spec.host, what, fix))
         # Of an installation that was killed, there is no `HostProvisioning` that would forget it.
-        MarkFile.of(spec.bmc.address, plugin.warnings(spec.urn)).remove()
+        _mark_of(spec).remove()
         try:
             with _engine(spec, outs.identity, from_state=True) as engine:
                 if may_have_pods(spec.host):
@@ -116,6 +116,10 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                     plugin.warnings(spec.urn)(f"not as found: {fault}")
         except BmcError as error:
             raise _undeletable(error, spec.urn) from None
+
+
+def _mark_of(spec: BmcHostSpec) -> MarkFile:
+    return MarkFile.of(spec.bmc.address, plugin.warnings(spec.urn))
 
 
 def _undeletable(error: BmcError, urn: str) -> BmcError:

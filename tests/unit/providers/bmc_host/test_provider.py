@@ -273,6 +273,18 @@ class TestAnswering:
         assert (created.id, created.outs) == (uuid_of(0), {**props, **machine, "found": found})
         assert (fleet.state().power, fleet.state().image) == ("Off", "")
 
+    @pytest.mark.parametrize("power", ["Off", "On"])
+    def test_only_a_server_that_was_off_is_taken_over_as_a_new_one(
+        self, power: str, fleet: Fleet, props: dict[str, Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        """Another provisioner's `destroy` leaves it off, and cannot remove the mark on this one."""
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+        mark = MarkFile.of(props["bmc"]["address"], print)
+        mark.set(Ended(Identity(uuid_of(0), serial_of(0)), "digest"))
+        fleet.change(power=power)
+        BmcHostProvider().create(props)
+        assert (mark.read() is None) is (power == "Off")
+
     def test_a_server_of_a_running_cluster_is_imported_without_writes(
         self, fleet: Fleet, props: dict[str, Any]
     ) -> None:
