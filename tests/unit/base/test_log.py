@@ -185,6 +185,19 @@ def test_a_run_removes_the_oldest_logs_of_only_its_stack() -> None:
     assert files()[0].name == "2026-01-16T000000.000Z.jsonl"
 
 
+def test_a_run_keeps_its_own_log_beside_those_of_a_clock_that_was_ahead() -> None:
+    """Twenty of them: a run of the right clock was the oldest by its name, and removed its own log."""
+    for day in range(10, 35):
+        path = Path("log", "prod", f"2999-01-{day}T000000.000Z.jsonl")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    with working():
+        pass
+    assert len(files()) == 20
+    assert log_file.runs_of("prod")[-1] == files()[0]
+    assert files()[0].read_text()
+
+
 def test_beyond_its_bound_a_run_writes_only_steps_and_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log_file, "RUN_BYTES", 10_000)
     with working():
