@@ -1,10 +1,11 @@
 """Decides when the bootstrap VM may be adopted, built, rebuilt or removed."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 
 from base.clock import Clock
-from base.errors import Fault, HypervisorError, word
+from base.errors import Fault, HypervisorError, SegmentError, word
 from base.progress import Progress, Report
 from base.shown import few
 from cluster.values.balancer import Balancer
@@ -72,10 +73,11 @@ class BootstrapVmEngine:
             network: Probed before anything is built.
 
         Raises:
-            HypervisorError: The domain has another owner, another machine answers the VIP, the base image differs,
-                or a control plane would lose its bootstrap. Nothing was touched.
+            HypervisorError: The domain has another owner, or runs elsewhere, another machine answers the VIP, the
+                base image differs, or a control plane would lose its bootstrap. Nothing was touched.
         """
         domain = self._own(vm)
+        self._refuse_twin(vm, domain, network)
         if domain and domain.build == vm.build:
             if not domain.running:
                 self._refuse_foreign_vip(vm, network, has_run=True)
@@ -99,10 +101,12 @@ class BootstrapVmEngine:
         """Remove the VM and its volumes; if they are missing already, that is a success.
 
         Raises:
-            HypervisorError: The domain has another owner, or a control plane runs, and neither the handoff nor
-                the deletion of `VipHandoff` has ended the VM.
+            HypervisorError: The domain has another owner, or runs elsewhere; or a control plane runs, and neither the
+                handoff nor the deletion of `VipHandoff` has ended the VM.
         """
         domain = self._own(vm)
+        with suppress(SegmentError):  # of a machine that is not on its network, and can ask nobody there
+            self._refuse_twin(vm, domain, network)
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (docs/adr/0074).
         if domain and (node := network.answering_node() or network.running_node()):
             what = f"no handoff has ended it, and {node} of the control plane runs already"
@@ -124,6 +128,18 @@ class BootstrapVmEngine:
             fix = f"give one of the two clusters another metadata.name; if that one is no more, {commands}"
             raise HypervisorError(what, where=vm.name, fix=fix)
         return domain
+
+    def _refuse_twin(self, vm: BootstrapVmSpec, domain: Domain | None, network: NetworkProbes) -> None:
+        """Refuse while the VM runs under another libvirt, as where two provisioners share the stack's state.
+
+        A second one would have the same MAC and addresses; and the first one would keep the VIP once this one has
+        forgotten it.
+        """
+        if not (domain and domain.running) and vm.mac in network.vip_macs():
+            what = f"it does not run here, and its MAC {vm.mac} answers {network.vip}: it runs on another machine"
+            end = f"`virsh destroy {word(vm.name)}; virsh undefine {word(vm.name)}`"
+            fix = f"run this on the provisioner that has started it; if that one is given up, end the VM there: {end}"
+            raise HypervisorError(what, where=vm.name, fix=fix)
 
     def _base(self, vm: BootstrapVmSpec) -> str:
         """Return the path of the base volume, its digest compared.

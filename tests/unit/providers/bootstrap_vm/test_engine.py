@@ -1,12 +1,12 @@
 """The bootstrap VM: when it is adopted, built, rebuilt or removed; a foreign VM is never touched."""
 
 import hashlib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
 
-from base.errors import HypervisorError
+from base.errors import HypervisorError, SegmentError
 from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes, base_taken_away
 from providers.bootstrap_vm.model import BootstrapVmSpec, VmBase
 from testing import clusters
@@ -203,7 +203,7 @@ def test_a_foreign_domain_is_never_touched(owner: str, wanted: str, running: boo
     ("macs", "rig"),
     [
         pytest.param({STRANGER}, Rig(), id="build"),
-        pytest.param({STRANGER, SPEC.mac}, Rig(), id="build-beside-our-own"),
+        pytest.param({STRANGER, SPEC.mac}, Rig().has(CHANGED), id="build-again-beside-our-own"),
         pytest.param({STRANGER}, Rig().has(running=False), id="start"),
         pytest.param({STRANGER}, Rig().has(CHANGED), id="build-again"),
     ],
@@ -232,8 +232,31 @@ def test_where_the_site_balances_the_claim_is_the_vms_own_address() -> None:
     assert (spec.vip, spec.claim) == ("192.168.111.20", "address of the bootstrap VM")
 
 
-def test_the_vms_own_mac_on_the_vip_is_no_stranger() -> None:
-    assert Rig(frozenset({SPEC.mac})).has(running=False).ensure() == [f"start {NAME}"]
+@pytest.mark.parametrize(
+    "rig",
+    [Rig(), Rig().has(running=False), Rig().has(CHANGED, running=False)],
+    ids=["build", "start", "build-again"],
+)
+def test_a_vm_that_runs_on_another_provisioner_gets_no_twin_and_is_not_forgotten(rig: Rig) -> None:
+    """Two share a state, and each has a libvirt of its own: both would have the MAC, the addresses and the VIP."""
+    rig.vip_macs = frozenset({SPEC.mac})
+    assert rig.refuses() == (
+        f"{NAME}: it does not run here, and its MAC {SPEC.mac} answers 192.0.2.5: it runs on another machine. Fix: "
+        "run this on the provisioner that has started it; if that one is given up, end the VM there: "
+        f"`virsh destroy {NAME}; virsh undefine {NAME}`"
+    )
+    with pytest.raises(HypervisorError, match="it runs on another machine"):
+        rig.remove()
+    assert rig.hypervisor.calls == []
+
+
+def test_a_vm_is_removed_by_a_machine_that_has_no_such_bridge() -> None:
+    def unasked() -> frozenset[str]:
+        raise SegmentError("no interface")
+
+    rig = Rig()
+    rig.engine.remove(SPEC, replace(rig.network, vip_macs=unasked))
+    assert rig.lines == ["removed, with its volumes"]
 
 
 @pytest.mark.parametrize("sign", ["node", "running"])
@@ -252,7 +275,7 @@ def test_a_changed_vm_is_refused_while_the_control_plane_runs(sign: str) -> None
     ids=["running", "off"],
 )
 def test_a_changed_configuration_is_rebuilt_while_no_node_answers(running: bool, before: list[str]) -> None:
-    rig = Rig(frozenset({SPEC.mac})).has(running=running)
+    rig = Rig(frozenset({SPEC.mac} if running else ())).has(running=running)
     assert rig.ensure(CHANGED) == [*before, *BUILT]
     assert rig.hypervisor.find(NAME) == Domain(SPEC.owner, CHANGED.build, running=True)
 
