@@ -51,7 +51,7 @@ class SystemClock:
         until = time.monotonic() + seconds
         while True:
             if not self._engine_listens():
-                raise EngineGoneError("the Pulumi engine is gone", fix="run `pulumi cancel`, then `pulumi up` again")
+                raise EngineGoneError
             left = until - time.monotonic()
             if left <= 0:
                 return

@@ -84,7 +84,7 @@ async def _run_host(host: str, run: Waits, pool: ThreadPoolExecutor, pause: Paus
         # Each step runs on any thread of the pool, so a generator may continue on another thread than the one on
         # which it yielded. A `threading.Lock` or a `time_limit`, which belongs to its thread, must therefore not be
         # held over a yield. A test (test_yields.py) checks that. `lock.held` belongs to the process.
-        while (seconds := await loop.run_in_executor(pool, step)) is not None:
+        while (seconds := await _started(loop, pool, step)) is not None:
             await pause(seconds)
     except EngineGoneError:
         raise
@@ -96,6 +96,15 @@ async def _run_host(host: str, run: Waits, pool: ThreadPoolExecutor, pause: Paus
         return None
     context.run(log.failed, error)
     return error
+
+
+def _started(
+    loop: asyncio.AbstractEventLoop, pool: ThreadPoolExecutor, step: Callable[[], float | None]
+) -> asyncio.Future[float | None]:
+    try:
+        return loop.run_in_executor(pool, step)
+    except RuntimeError:  # the interpreter ends: after a second Ctrl-C, the engine has this process end
+        raise EngineGoneError from None
 
 
 async def _watch(clock: Clock) -> None:

@@ -5,6 +5,7 @@ import errno
 import os
 import resource
 from collections.abc import Awaitable, Callable
+from concurrent.futures import thread
 from contextlib import nullcontext
 
 import pytest
@@ -96,7 +97,7 @@ def test_work_stops_when_the_engine_is_gone() -> None:
 
     class GoneClock(FakeClock):
         def sleep(self, seconds: float) -> None:
-            raise EngineGoneError("the Pulumi engine is gone")
+            raise EngineGoneError
 
     async def never(_: float) -> None:
         await asyncio.Event().wait()
@@ -111,9 +112,18 @@ def test_a_host_that_notices_the_end_of_the_engine_ends_all_hosts() -> None:
     bmcs, installations = fleet(3, clock)
 
     def gone(_: str) -> None:
-        raise EngineGoneError("the Pulumi engine is gone")
+        raise EngineGoneError
 
     bmcs["host-1"].fault = gone
+    with pytest.raises(EngineGoneError):
+        install_all(installations, clock=clock, pause=passing(clock))
+
+
+def test_a_process_that_ends_has_no_internal_error_to_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a second Ctrl-C: the engine has this process end, and an interpreter that ends starts no thread."""
+    clock = FakeClock()
+    bmcs, installations = fleet(3, clock)
+    bmcs["host-1"].fault = lambda _: monkeypatch.setattr(thread, "_shutdown", True)
     with pytest.raises(EngineGoneError):
         install_all(installations, clock=clock, pause=passing(clock))
 
