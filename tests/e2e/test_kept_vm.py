@@ -52,6 +52,30 @@ def test_an_update_that_skips_the_handoff_keeps_the_vm(ready: Project, tmp_path:
 
 
 @needs_root
+def test_a_destroy_on_another_provisioner_does_not_forget_the_vm(ready: Project, tmp_path: Path) -> None:
+    """Its libvirt does not know the VM, which answers the VIP from the first one."""
+    project = ready.copy(tmp_path / "project")
+    host = ready.folder.parent / "node.xml"
+    before = host.read_text()
+    vm, mac = project.urn("BootstrapVm", "okd-bootstrap"), plans.plan().bootstrap.mac
+
+    def inside() -> None:
+        ip("link add baremetal type bridge")
+        ip("address add 192.168.111.1/24 dev baremetal")
+        ip("link set baremetal up")
+        with neighbour("baremetal", "port", mac, f"{plans.plan().api.address}/24"):
+            project.pulumi("destroy", *AT_ONCE, "--target", vm, "--target-dependents", fails=True)
+
+    host.write_text(before.replace(VM, "of-another-cluster"))
+    try:
+        in_own_network(inside)
+    finally:
+        host.write_text(before)
+    assert vm in project.urns()
+    assert f"{VM}: it does not run here, and its MAC {mac} answers" in project.log()
+
+
+@needs_root
 def test_an_update_whose_first_error_ends_it_deletes_nothing(ready: Project, tmp_path: Path) -> None:
     """Without the option, no deletion is even asked for."""
     project = ready.copy(tmp_path / "project")
