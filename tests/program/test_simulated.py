@@ -8,7 +8,7 @@ from tests.simulation.program import LEFT_OUT, program
 from tests.simulation.site import Wanted, site
 from tests.simulation.stack import Declared
 
-SITE = site("release")
+SITE = site("release", Wanted())
 
 
 @pytest.mark.parametrize("phase", ["bootstrap", "production"])

@@ -6,7 +6,10 @@ from typing import Any
 
 from cluster.values.vrrp import Policy
 
-HOSTS, SPARES = 4, 2
+MASTERS, WORKERS = 3, 1
+"""Servers that a cluster is installed with, if a history is not about their number."""
+MOST_MASTERS, MOST_WORKERS = 5, 2
+HOSTS = MASTERS + WORKERS
 OF_BOOTSTRAP = ("vm_crash", "libvirt_down", "channel_down")
 """What can happen to a bootstrap VM only."""
 
@@ -103,18 +106,22 @@ class Sleep:
 
 
 @dataclass(frozen=True)
-class Growth:
-    """A control plane of three gets one or two servers, which were spares.
+class Resizing:
+    """A cluster in production gets servers of its control plane, which were spares; or more compute, or less.
 
     Args:
-        acts: The first run of each.
-        at_once: Whether the operator asks for all in the first run.
+        acts: The first runs, in which something may happen.
+        masters: Servers of the control plane that it is to have.
+        workers: Those of compute.
         dead: Server of the control plane that a person switches off before the first run. None: nobody does.
+        turns_back: Whether the operator wants as much compute as before, after these runs.
     """
 
     acts: tuple[Act, ...]
-    at_once: bool = False
+    masters: int = MASTERS
+    workers: int = WORKERS
     dead: int | None = None
+    turns_back: bool = False
 
 
 @dataclass(frozen=True)
@@ -130,8 +137,24 @@ class History:
     ends_destroyed: bool = False
     sleep: "Sleep | None" = None
     """How the cluster sleeps once it is in production; None: it does not."""
-    growth: "Growth | None" = None
-    """How its control plane grows once it is in production; None: it does not."""
+    workers: int = WORKERS
+    """Servers of compute that it is installed with."""
+    resizings: "tuple[Resizing, ...]" = ()
+    """Which servers come and go once it is in production."""
+
+    @property
+    def planned(self) -> int:
+        """Hosts of the control plane in its file: servers, and spares that become some."""
+        return max([MASTERS, *(it.masters for it in self.resizings)])
+
+    @property
+    def most_workers(self) -> int:
+        return max([self.workers, *(it.workers for it in self.resizings)])
+
+    @property
+    def servers(self) -> int:
+        """All that there are."""
+        return self.planned + self.most_workers
 
 
 def drawn(seed: str) -> History:
@@ -159,7 +182,7 @@ def drawn(seed: str) -> History:
     acts = [*_with_dangers(random.Random(f"{seed} dangers"), acts)]  # noqa: S311
     # With a generator of its own: all else of a seed stays as it was.
     history = replace(history, acts=tuple(acts), sleep=_sleep(random.Random(f"sleep {seed}")))  # noqa: S311
-    return _with_growth(random.Random(f"growth {seed}"), history)  # noqa: S311
+    return _resized(random.Random(f"resized {seed}"), history)  # noqa: S311
 
 
 def _with_dangers(rng: random.Random, acts: list[Act]) -> tuple[Act, ...]:
@@ -186,19 +209,43 @@ def _sleep(rng: random.Random) -> Sleep | None:
     return Sleep(off, on, turns_back, expires, stays)
 
 
-def _with_growth(rng: random.Random, history: History) -> History:
-    if history.goal != "production" or rng.random() < 0.7:
+def _resized(rng: random.Random, history: History) -> History:
+    if history.goal != "production" or rng.random() < 0.65:
         return history
-    hosts = HOSTS + SPARES
-    acts = []
-    for number in range(rng.choice((1, 2))):
-        act = _run(rng, "production", is_first=True)
-        calm = (replace(it, host=rng.randrange(hosts)) for it in act.happenings if it.what not in OF_BOOTSTRAP)
-        strikes = (replace(it, host=rng.choice((it.host, HOSTS + number))) for it in act.strikes)
-        acts.append(replace(act, happenings=tuple(calm), strikes=tuple(strikes)))
-    traits = (*history.traits, *(_traits(rng) for _ in range(SPARES)))
-    at_once, dead = rng.random() < 0.2, rng.choice((None, None, None, rng.randrange(3)))
-    return replace(history, traits=traits, growth=Growth(tuple(acts), at_once, dead))
+    masters, workers, resizings = MASTERS, rng.choice((WORKERS, MOST_WORKERS)), list[Resizing]()
+    history = replace(history, workers=workers)
+    for _ in range(rng.choice((1, 2))):
+        other, dead, turns_back = MOST_WORKERS + WORKERS - workers, None, False
+        if rng.random() < 0.4:
+            masters = rng.randint(min(masters + 1, MOST_MASTERS), MOST_MASTERS)
+            dead = rng.choice((None, None, None, rng.randrange(MASTERS)))
+        else:
+            workers, turns_back = other, rng.random() < 0.25
+        resizings.append(Resizing((), masters, workers, dead, turns_back))
+        workers = other if turns_back else workers
+    history = replace(history, resizings=tuple(resizings))
+    traits = (*history.traits, *(_traits(rng) for _ in range(history.servers - HOSTS)))
+    for index, it in enumerate(resizings):
+        acts = [_calmer(rng, history) for _ in range(rng.choice((1, 1, 2)))]
+        if rng.random() < 0.15 and it.workers == WORKERS:  # a server is replaced as it leaves
+            another = Happening("replace", round(rng.uniform(0, 90)), HOSTS)
+            acts[0] = replace(acts[0], happenings=(*acts[0].happenings, another))
+        resizings[index] = replace(it, acts=tuple(acts))
+    return replace(history, traits=traits, resizings=tuple(resizings))
+
+
+def _calmer(rng: random.Random, history: History) -> Act:
+    """Draw a run in production, in which most happens to those that come and go, and now and then a pod is needed."""
+    act = _run(rng, "production", is_first=True)
+
+    def struck(host: int) -> int:
+        return rng.choice((host, rng.randrange(HOSTS, history.servers)))
+
+    happenings = [replace(it, host=struck(it.host)) for it in act.happenings if it.what not in OF_BOOTSTRAP]
+    if rng.random() < 0.2:
+        happenings.append(Happening("budget_holds", 0, 0, round(rng.uniform(20, 2500))))
+    strikes = tuple(replace(it, host=struck(it.host)) for it in act.strikes)
+    return replace(act, happenings=tuple(happenings), strikes=strikes)
 
 
 def _traits(rng: random.Random) -> tuple[tuple[str, Any], ...]:

@@ -11,7 +11,7 @@ from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.machines.model import MachinesSpec
 from tests.simulation.clock import Killed
-from tests.simulation.history import Act, Growth, Happening, History, Sleep
+from tests.simulation.history import Act, Happening, History, Resizing, Sleep
 from tests.simulation.operator import Operator
 from tests.simulation.program import API, VM, program
 from tests.simulation.promises import Breach
@@ -27,8 +27,8 @@ RUNS = 4
 SETTLES_S = 400.0
 DEAD_S = 60.0
 """Time from the death of a server to the run in which another one is to join."""
-GROWS = (Act("up", "production"),) * 5
-"""More runs of a growth: servers that do not list the new one are installed again first, one in each."""
+GROWS = 6
+"""How often one more server is asked for: those that do not list it are installed again first, one in each."""
 MOST_S = {
     "machines": 330,
     "host": 8 * SECONDS["bmc_s"],
@@ -47,12 +47,12 @@ MOST_S = {
 class Life:
     """One history, as it is lived."""
 
-    def __init__(self, history: History, *, workers: int = Wanted.workers, story: bool = False) -> None:
+    def __init__(self, history: History, *, story: bool = False) -> None:
         self.history = history
-        has_spares = history.growth is not None
-        self.world = World(history.seed, site(history.policy, workers, has_spares=has_spares), story=story)
+        self.wanted = Wanted(workers=history.workers, planned=history.planned)
+        all_servers = site(history.policy, replace(self.wanted, workers=history.most_workers))
+        self.world = World(history.seed, all_servers, story=story)
         self.stack = Stack(self._bounded)
-        self.wanted = Wanted(workers=workers, has_spares=has_spares)
         self.operator = Operator(self.world)
         self.operation = ""
         self.is_half_destroyed = False
@@ -81,7 +81,7 @@ class Life:
                 self.world.clock.pass_time(SETTLES_S)
                 self._judge_end()
                 self._judge_idle()
-                if self.history.growth and self.goal == "production" and not self._judge_growth(self.history.growth):
+                if self.goal == "production" and not all(map(self._judge_resizing, self.history.resizings)):
                     return self.world.watch.breaches
                 if self.history.sleep and self.goal == "production":
                     self._judge_sleep(self.history.sleep)
@@ -114,8 +114,6 @@ class Life:
                 self.wanted = replace(self.wanted, consents=_with(self.wanted.consents, host, who))
             case "memory_mib":
                 self.wanted = replace(self.wanted, memory_mib=320 + value)
-            case "workers":
-                self.wanted = replace(self.wanted, workers=value)
             case "host_s":
                 self.wanted = replace(self.wanted, host_s=1000 * value)
 
@@ -227,9 +225,9 @@ class Life:
     def happen(self, it: Happening) -> None:
         """Have something happen to the world."""
         world = self.world
-        if world.is_calm:
-            return
         host = world.site.hosts[it.host]
+        if world.is_calm or (host in self._removed and f"host/{host}" not in self.stack.kept):
+            return  # what has left, or has not come, is nobody's
         server, node, now = world.servers[host], world.cluster.nodes[host], world.clock.now()
         world.tell(f"it happens: {it.what} ({host}, {it.for_s:.0f} s)")
         world.disturb(it.for_s + 300)
@@ -373,7 +371,8 @@ class Life:
         world, wrong = self.world, list[str]()
         etcd, holders = world.cluster.etcd, world.api.holders
         is_production = self.goal == "production"
-        wrong += [f"{host} is on" for host in self._removed if world.servers[host].state is not Power.OFF]
+        left = self._removed & self.found.keys()
+        wrong += [f"{host} is on" for host in left if world.servers[host].state is not Power.OFF]
         wrong += [f"node {host} is left" for host in self._removed & world.cluster.objects.keys()]
         kept = [it for it in world.site.hosts if it not in self._removed | self._spares]
         for host in kept if is_production else world.site.masters[: self.wanted.masters]:
@@ -440,27 +439,31 @@ class Life:
         if changed or any(marks.values()):
             world.breach("wake", f"other disks {changed}, marks {marks}")
 
-    def _judge_growth(self, growth: Growth) -> bool:
-        """Make servers of spares, one after another; return whether that succeeds."""
-        most = self.wanted.masters + len(growth.acts)
-        for number, act in enumerate((*growth.acts, *GROWS)):
-            at_once = growth.at_once and number == 0
-            self.wanted = replace(self.wanted, masters=most if at_once else self.wanted.masters + 1)
-            self.world.is_calm = False
-            if growth.dead is not None and number == 0:
-                self.happen(Happening("press", 0, growth.dead))
-                self.world.clock.pass_time(DEAD_S)
-            self.world.tell(f"OPERATOR: {self.wanted.masters} servers of the control plane; {act}")
+    def _judge_resizing(self, resizing: Resizing) -> bool:
+        """Have servers come or go; return whether that succeeds."""
+        world, before = self.world, self.wanted
+        self.wanted = replace(before, masters=resizing.masters, workers=resizing.workers)
+        world.is_calm = False
+        if resizing.dead is not None:
+            self.happen(Happening("press", 0, resizing.dead))
+            world.clock.pass_time(DEAD_S)
+        for act in resizing.acts:
+            world.tell(f"OPERATOR: servers: {', '.join(self.wanted.servers)}; {act}")
             self._follow(self._run(act))
-            self._calm()
+        if resizing.turns_back:
+            world.tell(f"OPERATOR: turns back to {before.workers} servers of compute")
+            self.wanted = replace(self.wanted, workers=before.workers)
+        self._calm()
+        for _ in range(GROWS):
             if not self._reach("production"):
                 return False
-            self.world.clock.pass_time(SETTLES_S)
+            world.clock.pass_time(SETTLES_S)
             self._judge_end()
             self._judge_idle()
-            if self.wanted.masters == most:
+            if self.wanted.masters == resizing.masters:
                 return True
-        self.world.breach("converges", f"to {most} servers of the control plane: {self.wanted.masters}")
+            self.wanted = replace(self.wanted, masters=self.wanted.masters + 1)
+        world.breach("converges", f"to {resizing.masters} servers of the control plane: {self.wanted.masters}")
         return False
 
     def _judge_asleep(self, sleep: Sleep) -> None:

@@ -43,6 +43,16 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         " or self._members(host, addresses) or self._quorum()\n",
         " or self._members(host, addresses)\n",
     ),
+    "compute that leaves is not drained": (
+        "providers.host_provisioning.removal",
+        "                self._drain(node)\n                left = ",
+        "                left = ",
+    ),
+    "the node of compute that has left stays": (
+        "providers.host_provisioning.removal",
+        "        self._delete_node()\n",
+        "",
+    ),
     "a BMC that fails once ends the comparison of all": (
         "providers.machines.provider",
         "run_steps(steps.current_power(), SYSTEM_CLOCK)",
@@ -140,9 +150,11 @@ FAULTS: dict[str, tuple[str, str, str]] = {
 FOUND_BY = {
     "the lock of a BMC is not taken": 0,
     "any machine is accepted": 51,
-    "a spare is left off, as a server is": 9,
-    "servers join the control plane together": 41,
-    "a server joins while a member of etcd is dead": 13,
+    "a spare is left off, as a server is": 22,
+    "servers join the control plane together": 22,
+    "a server joins while a member of etcd is dead": 38,
+    "compute that leaves is not drained": 1,
+    "the node of compute that has left stays": 1,
     "a BMC that fails once ends the comparison of all": 30165,
     "a machine is not compared before its disk is wiped": 89,
     "no mark is set": 187,

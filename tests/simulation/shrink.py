@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from tests.simulation.history import HOSTS, History
+from tests.simulation.history import History
 from tests.simulation.life import Life
 
 TRIES = 200
@@ -50,8 +50,9 @@ def _shorter(history: History) -> Iterator[History]:
         yield replace(history, ends_destroyed=False)
     if history.sleep:
         yield replace(history, sleep=None)
-    if history.growth:
-        yield replace(history, growth=None, traits=history.traits[:HOSTS])
+    for index in range(len(history.resizings)):
+        less = replace(history, resizings=history.resizings[:index] + history.resizings[index + 1 :])
+        yield replace(less, traits=history.traits[: less.servers])
     if history.goal == "production":
         yield replace(history, goal="bootstrap")
 

@@ -17,12 +17,11 @@ from cluster.values.vrrp import Policy
 from testing import clusters, plans
 from testing.fakes.hypervisor import BASE
 from testing.install_configs import bare
+from tests.simulation.history import MASTERS, WORKERS
 from wires.bmc.client import Identity
 
-MASTERS = 3
-"""Of the rehearsal's; of its two workers, a history begins with one, if it is not about their number."""
 SPARES = {name: [f"192.168.111.{last}"] for last, name in enumerate(clusters.SPARES, 26)}
-"""Of the control plane, with their addresses."""
+"""Of a control plane of three, with their addresses."""
 SECONDS = {"bmc_s": 300, "bootstrap_s": 900, "host_s": 1500, "ingress_s": 900, "shutdown_s": 300}
 HANDOFF = {"stable_s": 30, "soak_s": 30, "deadline_s": 900, "shutdown_s": 60}
 
@@ -43,14 +42,25 @@ class Wanted:
     host_s: int = SECONDS["host_s"]
     destroyable: bool = False
     power: str = "on"
-    workers: int = 1
+    workers: int = WORKERS
     masters: int = MASTERS
-    has_spares: bool = False
+    planned: int = MASTERS
+    """Hosts of the control plane in the file: those beyond `masters` are spares."""
 
     @property
     def of_files(self) -> "Wanted":
         """What of it the machines' files depend on."""
-        return Wanted(self.phase, workers=self.workers, masters=self.masters, has_spares=self.has_spares)
+        return Wanted(self.phase, workers=self.workers, masters=self.masters, planned=self.planned)
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """Those of the file."""
+        return (*plans.HOSTS[: MASTERS + self.workers], *clusters.SPARES[: self.planned - MASTERS])
+
+    @property
+    def servers(self) -> tuple[str, ...]:
+        """Those that are no spares."""
+        return self.hosts[: len(self.hosts) - self.planned + self.masters]
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,8 +112,9 @@ class Site:
 
 
 @cache
-def site(policy: Policy, workers: int = Wanted.workers, *, has_spares: bool = False) -> Site:
-    plan = plan_of(policy, Wanted(workers=workers, has_spares=has_spares))
+def site(policy: Policy, wanted: Wanted) -> Site:
+    """Return the site of all servers that a history has at any time."""
+    plan = plan_of(policy, wanted)
     masters = tuple(server.name for server in (*plan.control_plane, *plan.spares))
     compute = tuple(server.name for server in plan.compute)
     hosts = tuple(host.name for host in plan.hosts)
@@ -114,9 +125,7 @@ def site(policy: Policy, workers: int = Wanted.workers, *, has_spares: bool = Fa
 @cache
 def plan_of(policy: Policy, wanted: Wanted) -> ClusterPlan:
     """Return the plan of the program for these options."""
-    spares = SPARES if wanted.has_spares else {}
-    names = (*plans.HOSTS[: MASTERS + wanted.workers], *spares)
-    servers = names[: len(names) - len(spares) + wanted.masters - MASTERS]
+    servers = wanted.servers
     options: dict[str, Any] = plans.options(
         phase=wanted.phase,
         consent={name: dict(wanted.consents).get(name, f"SERIAL-{name}") for name in servers},
@@ -127,7 +136,7 @@ def plan_of(policy: Policy, wanted: Wanted) -> ClusterPlan:
         power=wanted.power,
         vrrp={"policy": policy},
     )
-    options["node_addresses"] = {name: {**options["node_addresses"], **SPARES}[name] for name in names}
+    options["node_addresses"] = {name: {**options["node_addresses"], **SPARES}[name] for name in wanted.hosts}
     options["bootstrap"] |= {"memory_mib": wanted.memory_mib, "base_volume": BASE}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "install-config.yaml")
@@ -137,9 +146,8 @@ def plan_of(policy: Policy, wanted: Wanted) -> ClusterPlan:
 
 def _install_config(wanted: Wanted) -> dict[str, Any]:
     config = plans.install_config()
-    del bare(config)["hosts"][MASTERS + wanted.workers :]
-    if wanted.has_spares:
-        clusters.spares(config)
+    clusters.spares(config)
+    bare(config)["hosts"] = [host for host in bare(config)["hosts"] if host["name"] in wanted.hosts]
     config["compute"][0]["replicas"] = wanted.workers
     config["controlPlane"]["replicas"] = wanted.masters
     return config

@@ -3,7 +3,7 @@
 import pytest
 
 from testing.checkout import ROOT
-from tests.simulation.history import Act, Happening, History, Sleep, drawn
+from tests.simulation.history import HOSTS, Act, Happening, History, Resizing, Sleep, drawn
 from tests.simulation.life import Life
 from tests.simulation.planted import FAULTS, FOUND_BY
 from tests.simulation.shrink import shrunk, story
@@ -33,6 +33,16 @@ def test_a_kind_world_reaches_production_in_two_runs_and_is_left_as_found() -> N
     life = Life(History("kind", acts=(Act("up", "bootstrap"), Act("up", "production")), ends_destroyed=True))
     assert life.live() == []
     assert life.world.libvirt.generation is None
+
+
+def test_compute_leaves_a_kind_world_in_one_run() -> None:
+    leaves = Resizing((Act("up", "production"),), workers=1)
+    acts = (Act("up", "bootstrap"), Act("up", "production"))
+    history = History("kind", traits=((),) * (HOSTS + 1), acts=acts, workers=2, resizings=(leaves,))
+    life = Life(history, story=True)
+    assert life.live() == []
+    told = [line.split(" s  ", 1)[1] for line in life.world.story if "okd-worker-1" in line and "pod" in line]
+    assert told == ["the pod of okd-worker-1 is evicted"]
 
 
 def test_a_cluster_is_destroyed_in_its_sleep_by_its_bmcs_alone() -> None:

@@ -24,6 +24,8 @@ from providers import mark_file, node_joining
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning import composition, provision
 from providers.host_provisioning.installation.engine import Installation
+from providers.joining import nodes
+from providers.joining.certificates import Content, Request, content_of
 from providers.mark_file import Ended
 from providers.pulumi import plugin
 from providers.vip_handoff import adapters
@@ -143,6 +145,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (Recipe, {"payload": b""}),
         (cluster_power, {"client_of": lambda access, *_, **__: _server(world, access), "by_host": _by_host}),
         (cluster_power, {"KubeApi": _Kube(world), "read_kubeconfig": lambda _: True, "needed": lambda *_: True}),
+        (nodes, {"content_of": _read}),
         (node_joining, {"KubeApi": _Kube(world), "handshake_problem": world.handshake_problem}),
         (cluster_power, {"macs_at": world.macs_at}),
         (cluster_power, {"shown_certificate": lambda *_: None}),
@@ -173,6 +176,11 @@ def _told(world: World, severity: str, line: str) -> None:
     if severity == "WARNING":
         world.warnings.append(line)
         world.tell(f"warning: {line}")
+
+
+def _read(request: Request, read: dict[str, Content] = {}) -> Content:  # noqa: B006
+    """Return a request's content, which is the same each time: to parse it costs more than all else of a poll."""
+    return read.get(request.spec.request) or read.setdefault(request.spec.request, content_of(request))
 
 
 @contextmanager
