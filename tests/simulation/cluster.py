@@ -1,19 +1,22 @@
 """What runs on the machines once they are up: etcd, the API, nodes, certificate requests, OKD's own bootstrap."""
 
+import hashlib
 import math
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from providers.etcd_snapshot import SECTOR_BYTES
 from testing.certificate_requests import client_request, node, serving_request
 from testing.fakes.etcd import numbered, told_of_members
 from testing.fakes.sleeping_cluster import merge
 from testing.fakes.workloads import ENDS_S, Pod
 from tests.simulation.servers import Server, System
 from tests.simulation.vm import Libvirt
-from wires.api.resources import PODS_OF, HeldError
+from wires.api.resources import INFRASTRUCTURE, PODS_OF, HeldError
+from wires.etcd.member import Block
 
 BOOTSTRAP = "bootstrap"
 
@@ -106,6 +109,10 @@ class Cluster:
     pace: Pace = field(default_factory=Pace)
     replicas: int = 3
     """Servers of the control plane at its installation."""
+    wants_three: bool = False
+    """Whether an administrator has asked to make three servers of one."""
+    joins: Callable[[str], None] = lambda _: None
+    """Called before a server becomes a node."""
     etcds: list[Etcd] = field(default_factory=list)
     objects: dict[str, System] = field(default_factory=dict)
     """The nodes that the API has, with the system of each."""
@@ -123,8 +130,9 @@ class Cluster:
     def __post_init__(self) -> None:
         self.control_plane = [each for each in self.nodes.values() if each.in_control_plane]
 
-    def new_disk(self) -> int:
+    def new_disk(self, replicas: int) -> int:
         """The VM gets a new disk: another cluster, with an etcd and nodes of its own."""
+        self.replicas, self.wants_three = replicas, False
         self.etcds.append(Etcd(len(self.etcds)))
         self.objects.clear()
         self.pods.clear()
@@ -252,6 +260,7 @@ class Cluster:
         if each.certified != self.expired or not is_node:
             if (system.taken_out and not is_node) or not self._approved("client", each, system, etcd):
                 return False
+            self.joins(each.host)
             self.objects[each.host] = system
             system.has_joined, system.is_nobodys = True, False
             self.told(f"{each.host} has joined the cluster")
@@ -300,6 +309,10 @@ class Cluster:
             del etcd.members[BOOTSTRAP]
             self.told("OKD: the bootstrap VM is no member of etcd any more")
 
+    def has_asked(self, host: str) -> bool:
+        """Whether the kubelet of the system on a server's disk has asked for its certificate."""
+        return any(key.startswith(f"client/{host}/{id(self.servers[host].system)}/") for key in self.requests)
+
     # By hand, as an administrator does.
     def take_out(self, host: str) -> bool:
         """Take a server out; return whether etcd lets it go (`strict-reconfig-check`)."""
@@ -345,6 +358,7 @@ class SimKube:
             "etcd-endpoints": self._members,
             "cluster": self._operator,
         }
+        answers |= {"cluster": self._infrastructure} if path == INFRASTRUCTURE else {}
         answer = answers[name]() if name in answers else self._node(name) if name in objects else None
         return answer and model.model_validate(answer)
 
@@ -359,6 +373,13 @@ class SimKube:
     def _members(self) -> dict[str, Any] | None:
         members = [self.cluster.nodes[each].address for each in self._etcd.members if each != BOOTSTRAP]
         return told_of_members(numbered(members)) if members else None  # else the etcd operator has not started
+
+    def _infrastructure(self) -> dict[str, Any]:
+        """OKD admits three servers where there was one once etcd has three members."""
+        is_one = self.cluster.replicas == 1 and len(self._etcd.members) <= 2
+        topology = "HighlyAvailable" if self.cluster.wants_three else "SingleReplica"
+        status = {"controlPlaneTopology": "SingleReplica" if is_one else "HighlyAvailable"}
+        return {"spec": {"controlPlaneTopology": topology}, "status": status | {"platformStatus": {"type": "None"}}}
 
     def _operator(self) -> dict[str, Any]:
         etcd = self._etcd
@@ -450,8 +471,10 @@ class SimMembers:
             system.taken_out = True
         self.cluster.told(f"{host} is no member of etcd any more")
 
-    def snapshot(self, address: str) -> Any:
-        raise NotImplementedError
+    def snapshot(self, address: str) -> Iterator[Block]:
+        self._etcd(address)
+        database = bytes(SECTOR_BYTES)
+        yield Block(database + hashlib.sha256(database).digest(), 0)
 
 
 def pace(rng: random.Random) -> Pace:

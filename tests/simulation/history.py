@@ -114,6 +114,7 @@ class Resizing:
         masters: Servers of the control plane that it is to have.
         workers: Those of compute.
         dead: Server of the control plane that a person switches off before the first run. None: nobody does.
+        is_asked: Whether OKD is asked to make three servers of one before the first run; else as an error says so.
         turns_back: Whether the operator wants as much compute as before, after these runs.
     """
 
@@ -121,6 +122,7 @@ class Resizing:
     masters: int = MASTERS
     workers: int = WORKERS
     dead: int | None = None
+    is_asked: bool = True
     turns_back: bool = False
 
 
@@ -137,15 +139,19 @@ class History:
     ends_destroyed: bool = False
     sleep: "Sleep | None" = None
     """How the cluster sleeps once it is in production; None: it does not."""
+    masters: int = MASTERS
+    """Servers of the control plane that it is installed with."""
     workers: int = WORKERS
-    """Servers of compute that it is installed with."""
+    """Those of compute."""
+    saves: bool = False
+    """Whether the option `snapshots` names where etcd is saved."""
     resizings: "tuple[Resizing, ...]" = ()
     """Which servers come and go once it is in production."""
 
     @property
     def planned(self) -> int:
         """Hosts of the control plane in its file: servers, and spares that become some."""
-        return max([MASTERS, *(it.masters for it in self.resizings)])
+        return max([self.masters, *(it.masters for it in self.resizings)])
 
     @property
     def most_workers(self) -> int:
@@ -182,6 +188,10 @@ def drawn(seed: str) -> History:
     acts = [*_with_dangers(random.Random(f"{seed} dangers"), acts)]  # noqa: S311
     # With a generator of its own: all else of a seed stays as it was.
     history = replace(history, acts=tuple(acts), sleep=_sleep(random.Random(f"sleep {seed}")))  # noqa: S311
+    history = _saving(random.Random(f"saves {seed}"), history)  # noqa: S311
+    one = random.Random(f"one {seed}")  # noqa: S311
+    if history.goal == "production" and one.random() < 0.15:
+        return _of_one(one, history)
     return _resized(random.Random(f"resized {seed}"), history)  # noqa: S311
 
 
@@ -209,6 +219,26 @@ def _sleep(rng: random.Random) -> Sleep | None:
     return Sleep(off, on, turns_back, expires, stays)
 
 
+def _saving(rng: random.Random, history: History) -> History:
+    if rng.random() < 0.7:
+        return history
+    acts = (replace(act, happenings=(*act.happenings, *_full(rng))) if act.is_run else act for act in history.acts)
+    return replace(history, saves=True, acts=tuple(acts))
+
+
+def _full(rng: random.Random) -> tuple[Happening, ...]:
+    """Now and then, there is no room for a snapshot for a while."""
+    return (Happening("full", 0, 0, round(rng.uniform(20, 900))),) if rng.random() < 0.3 else ()
+
+
+def _of_one(rng: random.Random, history: History) -> History:
+    """Return a cluster of one server, which grows to three, as its documentation has it: nobody harms the first."""
+    grows = Resizing((), MASTERS, 0, is_asked=rng.random() < 0.8)
+    history = replace(history, masters=1, workers=0, saves=True, resizings=(grows,), traits=history.traits[:MASTERS])
+    acts = tuple(_calmer(rng, history, first=1) for _ in range(rng.choice((1, 1, 2))))
+    return replace(history, resizings=(replace(grows, acts=acts),))
+
+
 def _resized(rng: random.Random, history: History) -> History:
     if history.goal != "production" or rng.random() < 0.65:
         return history
@@ -226,7 +256,7 @@ def _resized(rng: random.Random, history: History) -> History:
     history = replace(history, resizings=tuple(resizings))
     traits = (*history.traits, *(_traits(rng) for _ in range(history.servers - HOSTS)))
     for index, it in enumerate(resizings):
-        acts = [_calmer(rng, history) for _ in range(rng.choice((1, 1, 2)))]
+        acts = [_calmer(rng, history, first=HOSTS) for _ in range(rng.choice((1, 1, 2)))]
         if rng.random() < 0.15 and it.workers == WORKERS:  # a server is replaced as it leaves
             another = Happening("replace", round(rng.uniform(0, 90)), HOSTS)
             acts[0] = replace(acts[0], happenings=(*acts[0].happenings, another))
@@ -234,18 +264,21 @@ def _resized(rng: random.Random, history: History) -> History:
     return replace(history, traits=traits, resizings=tuple(resizings))
 
 
-def _calmer(rng: random.Random, history: History) -> Act:
-    """Draw a run in production, in which most happens to those that come and go, and now and then a pod is needed."""
+def _calmer(rng: random.Random, history: History, *, first: int) -> Act:
+    """Draw a run in production: most happens to the servers that come and go, from the `first` on.
+
+    Now and then a pod is needed.
+    """
     act = _run(rng, "production", is_first=True)
 
     def struck(host: int) -> int:
-        return rng.choice((host, rng.randrange(HOSTS, history.servers)))
+        return rng.choice((host, rng.randrange(first, history.servers)))
 
     happenings = [replace(it, host=struck(it.host)) for it in act.happenings if it.what not in OF_BOOTSTRAP]
     if rng.random() < 0.2:
         happenings.append(Happening("budget_holds", 0, 0, round(rng.uniform(20, 2500))))
     strikes = tuple(replace(it, host=struck(it.host)) for it in act.strikes)
-    return replace(act, happenings=tuple(happenings), strikes=strikes)
+    return replace(act, happenings=(*happenings, *_full(rng)), strikes=strikes)
 
 
 def _traits(rng: random.Random) -> tuple[tuple[str, Any], ...]:

@@ -49,7 +49,12 @@ class Life:
 
     def __init__(self, history: History, *, story: bool = False) -> None:
         self.history = history
-        self.wanted = Wanted(workers=history.workers, planned=history.planned)
+        self.wanted = Wanted(
+            workers=history.workers,
+            masters=history.masters,
+            planned=history.planned,
+            snapshots="/snapshots" if history.saves else "",
+        )
         all_servers = site(history.policy, replace(self.wanted, workers=history.most_workers))
         self.world = World(history.seed, all_servers, story=story)
         self.stack = Stack(self._bounded)
@@ -102,8 +107,12 @@ class Life:
             case _:
                 self._run(act)
 
+    def _host(self, index: int) -> str:
+        """Return a host by the number in a history, which may name more than there are."""
+        return self.world.site.hosts[index % len(self.world.site.hosts)]
+
     def _set(self, name: str, index: int, value: int) -> None:
-        host = self.world.site.hosts[index]
+        host = self._host(index)
         machine = self.world.servers[host].machine
         match name:
             case "reinstall":
@@ -125,7 +134,7 @@ class Life:
         world.clock.is_dead, world.kill_at_write = False, act.kill_at_write
         world.clock.kill_at = float("inf") if act.kill_at_s is None else world.clock.now() + act.kill_at_s
         for struck in act.strikes:
-            server = world.servers[world.site.hosts[struck.host]]
+            server = world.servers[self._host(struck.host)]
             server.strikes.append(Strike(struck.kind, world.run, struck.skip, struck.times))
             world.disturb()
         for happening in act.happenings:
@@ -159,8 +168,19 @@ class Life:
             before |= kept.spec.reinstall if isinstance(kept.spec, HostProvisioningSpec) else {}
         again = {host for host, who in self.wanted.reinstall if before.get(host) != who}
         sleeps = act.what == "up" and self.wanted.power == "off"
+        is_installed = bool(self._recorded() & {*self.world.site.masters})
+        saves = bool(self.wanted.snapshots) and self.wanted.phase == "production" and is_installed
         recorded, is_destroy = frozenset(self._recorded()), act.what == "destroy"
-        return Asked(consents, frozenset(again), recorded, is_destroy, sleeps, self._removed, self._spares)
+        return Asked(
+            consents,
+            frozenset(again),
+            recorded,
+            is_destroy,
+            sleeps,
+            self._removed,
+            self._spares,
+            saves,
+        )
 
     @property
     def _removed(self) -> frozenset[str]:
@@ -225,7 +245,7 @@ class Life:
     def happen(self, it: Happening) -> None:
         """Have something happen to the world."""
         world = self.world
-        host = world.site.hosts[it.host]
+        host = self._host(it.host)
         if world.is_calm or (host in self._removed and f"host/{host}" not in self.stack.kept):
             return  # what has left, or has not come, is nobody's
         server, node, now = world.servers[host], world.cluster.nodes[host], world.clock.now()
@@ -233,7 +253,7 @@ class Life:
         world.disturb(it.for_s + 300)
         until = now + it.for_s
         happen: dict[str, Callable[[], object]] = {
-            "press": server.press,
+            "press": lambda: self._press(host),
             "reboot": server.reboot,
             "bmc_restart": lambda: server.restart_bmc(it.for_s),
             "media_vanish": lambda: setattr(server, "image", None),
@@ -246,6 +266,7 @@ class Life:
             "deaf": lambda: setattr(world.api, "deaf_until", until),
             "api_flap": lambda: setattr(node, "flaps_until", until),
             "budget_holds": lambda: setattr(world.cluster, "held_until", until),
+            "full": lambda: setattr(world, "full_until", until),
             "config_down": lambda: setattr(world.cluster, "config_down_until", until),
             "replace": lambda: self._replace(host),
             "cache_lost": world.lose_cache,
@@ -267,6 +288,12 @@ class Life:
             return  # nor does a person take away what a cluster cannot do without
         self._put_another(host)
 
+    def _press(self, host: str) -> None:
+        """A person presses the power button, but not while etcd has two members, of which neither may be lost."""
+        etcd = self.world.cluster.etcd
+        if etcd is None or not etcd.is_removed or len(etcd.members) != 2 or host not in etcd.members:
+            self.world.servers[host].press()
+
     def _majority_dies(self) -> None:
         for host in self.world.site.masters[:2]:
             self._put_another(host)
@@ -283,7 +310,7 @@ class Life:
         world.tell("from now on nothing fails")
         world.libvirt.down_until = world.libvirt.channel_down_until = now
         world.blind_until = world.stranger_until = world.api.deaf_until = world.cluster.config_down_until = now
-        world.cluster.held_until = now
+        world.cluster.held_until = world.full_until = now
         for node in world.cluster.nodes.values():
             node.flaps_until = now
         for server in world.servers.values():
@@ -432,9 +459,8 @@ class Life:
         world.clock.pass_time(SETTLES_S)
         self._judge_end()
         self._judge_idle()
-        marks = {
-            it.host: it.is_cordoned or it.marks["metadata"]["annotations"] for it in world.cluster.nodes.values()
-        }
+        nodes = [world.cluster.nodes[host] for host in world.cluster.objects]
+        marks = {it.host: it.is_cordoned or it.marks["metadata"]["annotations"] for it in nodes}
         changed = [name for name, it in world.servers.items() if (it.disk, it.system) != disks[name]]
         if changed or any(marks.values()):
             world.breach("wake", f"other disks {changed}, marks {marks}")
@@ -444,6 +470,7 @@ class Life:
         world, before = self.world, self.wanted
         self.wanted = replace(before, masters=resizing.masters, workers=resizing.workers)
         world.is_calm = False
+        world.cluster.wants_three |= resizing.is_asked
         if resizing.dead is not None:
             self.happen(Happening("press", 0, resizing.dead))
             world.clock.pass_time(DEAD_S)

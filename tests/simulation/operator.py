@@ -52,6 +52,11 @@ class Operator:
             rf"({HOST}): not listed as a VRRP peer \(unicast\) by ({HOST})": lambda it: self._list_spares(
                 self._leave_out(wanted, it[1]), it[2]
             ),
+            r"run `oc adm transition topology HighlyAvailable` first": lambda _: self._ask_for_three(wanted),
+            rf"({HOST}): not wiped: etcd .*; or remove its line from `reinstall`": lambda it: self._no_reinstall(
+                wanted, [it[1]]
+            ),
+            rf"only member, that of ({HOST}), is wiped": lambda it: self._no_reinstall(wanted, [it[1]]),
             r"have the API answer first": lambda _: self._wait(wanted),
             r"already answered by .*free the address": lambda _: self._free_the_vip(wanted),
             rf"({HOST})\b.*switch (?:it|the server) off": lambda it: self._switch_off(wanted, it[1]),
@@ -93,6 +98,10 @@ class Operator:
 
     def _give_up(self, wanted: Wanted) -> Wanted:
         self.gives_up = True
+        return wanted
+
+    def _ask_for_three(self, wanted: Wanted) -> Wanted:
+        self.world.cluster.wants_three = True
         return wanted
 
     def _take_out(self, wanted: Wanted, host: str) -> Wanted:

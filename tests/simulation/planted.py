@@ -53,6 +53,21 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "        self._delete_node()\n",
         "",
     ),
+    "etcd is not saved before it changes": (
+        "providers.host_provisioning.provision",
+        "    if plan.saves_etcd(spec):\n        _save_etcd(spec)\n",
+        "",
+    ),
+    "two that join one do not wait for each other": (
+        "providers.host_provisioning.provision",
+        "together = plan.joining if spec.out_of_etcd else ()",
+        "together = ()",
+    ),
+    "OKD is not asked whether one may become three": (
+        "providers.host_provisioning.provision",
+        "                composition.control_plane_of(spec, known).prove(name)\n",
+        "                pass\n",
+    ),
     "a BMC that fails once ends the comparison of all": (
         "providers.machines.provider",
         "run_steps(steps.current_power(), SYSTEM_CLOCK)",
@@ -155,6 +170,9 @@ FOUND_BY = {
     "a server joins while a member of etcd is dead": 38,
     "compute that leaves is not drained": 1,
     "the node of compute that has left stays": 1,
+    "etcd is not saved before it changes": 1,
+    "two that join one do not wait for each other": 4,
+    "OKD is not asked whether one may become three": 17,
     "a BMC that fails once ends the comparison of all": 30165,
     "a machine is not compared before its disk is wiped": 89,
     "no mark is set": 187,

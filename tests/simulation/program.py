@@ -67,8 +67,8 @@ def program(site: Site, wanted: Wanted) -> tuple[Declared, ...]:
         *first,
         _installed(site, plan, Role.CONTROL_PLANE, wanted, protect=protect),
         _declared(API, VipHandoffProvider(), handoff, Role.CONTROL_PLANE.value, NETWORK, protect=protect),
-        _installed(site, plan, Role.COMPUTE, wanted, API, *hosts, protect=protect),
-        _declared(INGRESS, VipHeldProvider(), held, Role.COMPUTE.value, protect=protect),
+        *((_installed(site, plan, Role.COMPUTE, wanted, API, *hosts, protect=protect),) if plan.compute else ()),
+        _declared(INGRESS, VipHeldProvider(), held, Role.COMPUTE.value if plan.compute else API, protect=protect),
     )
 
 

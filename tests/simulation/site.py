@@ -22,6 +22,7 @@ from wires.bmc.client import Identity
 
 SPARES = {name: [f"192.168.111.{last}"] for last, name in enumerate(clusters.SPARES, 26)}
 """Of a control plane of three, with their addresses."""
+COMPUTE = plans.HOSTS[MASTERS:]
 SECONDS = {"bmc_s": 300, "bootstrap_s": 900, "host_s": 1500, "ingress_s": 900, "shutdown_s": 300}
 HANDOFF = {"stable_s": 30, "soak_s": 30, "deadline_s": 900, "shutdown_s": 60}
 
@@ -46,6 +47,7 @@ class Wanted:
     masters: int = MASTERS
     planned: int = MASTERS
     """Hosts of the control plane in the file: those beyond `masters` are spares."""
+    snapshots: str = ""
 
     @property
     def of_files(self) -> "Wanted":
@@ -60,7 +62,8 @@ class Wanted:
     @property
     def servers(self) -> tuple[str, ...]:
         """Those that are no spares."""
-        return self.hosts[: len(self.hosts) - self.planned + self.masters]
+        spares = [name for name in self.hosts if name not in COMPUTE][self.masters :]
+        return tuple(name for name in self.hosts if name not in spares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,6 +138,7 @@ def plan_of(policy: Policy, wanted: Wanted) -> ClusterPlan:
         destroyable=wanted.destroyable,
         power=wanted.power,
         vrrp={"policy": policy},
+        snapshots=wanted.snapshots,
     )
     options["node_addresses"] = {name: {**options["node_addresses"], **SPARES}[name] for name in wanted.hosts}
     options["bootstrap"] |= {"memory_mib": wanted.memory_mib, "base_volume": BASE}

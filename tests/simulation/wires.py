@@ -18,9 +18,9 @@ import providers.network_preflight.provider as network_preflight
 import providers.vip_handoff.provider as vip_handoff
 import providers.vip_held.provider as vip_held
 from base.clock import SYSTEM_CLOCK, Clock
-from base.errors import OkdBaremetalError
+from base.errors import ConfigError, Fault, OkdBaremetalError
 from boot_media.host_isos import Recipe
-from providers import mark_file, node_joining
+from providers import etcd_snapshot, mark_file, node_joining
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning import composition, provision
 from providers.host_provisioning.installation.engine import Installation
@@ -101,6 +101,21 @@ class _Api:
         return self.world.serves_config(address)
 
 
+@dataclass
+class _Keeper:
+    """`wires.etcd.stores.Keeper` of a folder that may be full."""
+
+    world: World
+
+    @contextmanager
+    def new(self, name: str) -> Iterator[Callable[[bytes], object]]:
+        yield lambda _: None
+        if self.world.clock.now() < self.world.full_until:
+            raise ConfigError(Fault("etcd", f"not saved: {name} cannot be written", "have room in that folder"))
+        self.world.clock.check()
+        self.world.saved_in = self.world.run
+
+
 @contextmanager
 def wired(world: World) -> Iterator[None]:
     """Have the providers work on a world until the context ends."""
@@ -135,6 +150,8 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (composition, {"client_of": lambda access, *_, **__: _server(world, access), "latest_s": lambda *_: {}}),
         (composition, {"Endpoint": lambda *_: _Api(world), "image_server_of": lambda _: nullcontext()}),
         (composition, {"api_ca": lambda *_: ""}),
+        (etcd_snapshot, {"KubeApi": _Kube(world), "read_kubeconfig": lambda _: True, "needed": lambda *_: True}),
+        (etcd_snapshot, {"keeper_of": lambda _: _Keeper(world)}),
         (EtcdAccess, {"reach": lambda own: _reached(world, own)}),
         (mark_file.MarkFile, {"of": lambda address, _: _Mark(world, _named(world, address).url)}),
         (host_provisioning, {"by_host": _by_host}),

@@ -43,6 +43,8 @@ class Asked:
     """The hosts that are to leave the cluster."""
     spares: frozenset[str] = frozenset()
     """The hosts of its file that are no servers."""
+    saves: bool = False
+    """Whether etcd is to be saved first: a control plane in production has installed servers, by the state."""
 
 
 class World:
@@ -67,6 +69,10 @@ class World:
         """When the API last did not answer at its VIP."""
         self.blind_until = 0.0
         self.stranger_until = 0.0
+        self.full_until = 0.0
+        """Until then, nothing more can be saved."""
+        self.saved_in = 0
+        """Number of the run that saved etcd last."""
         self.marks: dict[str, Ended] = {}
         self.media: SimMedia | None = None
         self._keeps = story
@@ -76,6 +82,7 @@ class World:
         self.cluster = Cluster(
             self.servers, self.libvirt, nodes, self.clock.now, self.tell, self.vip_holder, pace(self.rng)
         )
+        self.cluster.joins = self._watch_pair
         self.api, self.ingress = Vip("API VIP"), Vip("Ingress VIP")
         self._join_segment()
 
@@ -208,7 +215,7 @@ class World:
         if living and not self.asked.is_destroy:
             self.breach("vm", f"it gets a new disk, and the API of {living[0].host} is ready")
         self.serves = False
-        return self.cluster.new_disk()
+        return self.cluster.new_disk(len(self.site.masters) - len(self.asked.spares))
 
     def _status(self, word: str) -> str:
         words = {True: "yes", False: "no"}
@@ -273,6 +280,9 @@ class World:
         return system.unmarked_in not in (None, self.run)
 
     def _switched_on(self, server: Server) -> None:
+        is_installed = server.image and server.name in self.site.masters
+        if self.asked.saves and is_installed and self.saved_in != self.run:
+            self.breach("saved", f"{server.name}, and etcd was saved last in run {self.saved_in}")
         is_to_disk = server.override.target == "Hdd" and server.override.enabled != "Disabled"
         is_first = server.disk and (server.system is None or server.system.generation is None)
         if is_first and not server.image and not is_to_disk and self.clock.now() > self.disturbed_until:
@@ -304,9 +314,21 @@ class World:
             return
         if dead := [each for each in etcd.members if each in nodes and nodes[each].down_s > run_s]:
             self.breach("grow", f"{server.name} joins, and {dead[0]} is down")
+        if len(etcd.members) == 1:
+            if not self.cluster.wants_three:
+                self.breach("grow", f"{server.name} joins one, and nobody has asked OKD for that")
+            return
         systems = {each: self.servers[each].system for each in self.site.masters if each not in etcd.members}
         if also := [each for each, it in systems.items() if it and it.wiped_in == self.run and each != server.name]:
             self.breach("grow", f"{server.name} joins, and {also[0]}, too")
+
+    def _watch_pair(self, host: str) -> None:
+        etcd = self.cluster.etcd
+        if etcd is None or not etcd.is_removed or len(etcd.members) > 1 or host in etcd.members:
+            return
+        others = [it for it in self.site.masters if it not in etcd.members and it != host]
+        if missing := [it for it in others if it not in self.asked.spares and not self.cluster.has_asked(it)]:
+            self.breach("pair", f"{host} becomes a node, and {missing[0]} has not asked to")
 
     def _vm_ends(self, how: str) -> None:
         self.tell(f"the program {how}")
