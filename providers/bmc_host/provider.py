@@ -71,6 +71,8 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 identity, found = engine.record()[0] if imported else engine.identify(), outs.found
                 if new.bmc.boot_mode != old.bmc.boot_mode:
                     found = engine.with_secure_boot(found)
+            if new.bmc.address != old.bmc.address:
+                _follow(old, new)
             return _outs(engine, identity, found)
 
     def _read(self, spec: BmcHostSpec, outs: BmcHostOuts) -> BmcHostOuts | None:
@@ -120,6 +122,14 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
 
 def _mark_of(spec: BmcHostSpec) -> MarkFile:
     return MarkFile.of(spec.bmc.address, plugin.warnings(spec.urn))
+
+
+def _follow(old: BmcHostSpec, new: BmcHostSpec) -> None:
+    """Have the mark of an installation that was killed be found at the BMC's new address, and none be left."""
+    before, now = _mark_of(old), _mark_of(new)
+    if ended := before.read():
+        now.set(ended)
+        before.remove()
 
 
 def _undeletable(error: BmcError, urn: str) -> BmcError:

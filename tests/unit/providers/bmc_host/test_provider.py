@@ -25,6 +25,7 @@ from providers.bmc_host.provider import BmcHostProvider
 from providers.mark_file import Ended, MarkFile
 from providers.pulumi.dynamic import Props
 from testing import clusters, plans
+from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault, Fleet, Options, running, serial_of, uuid_of
 from testing.plan_files import Files
@@ -196,6 +197,21 @@ def test_a_deletion_forgets_the_installation(monkeypatch: pytest.MonkeyPatch, tm
     with pytest.raises(BmcTimeoutError):
         BmcHostProvider().delete("u", RECORDED)
     assert mark.read() is None
+
+
+def test_the_mark_of_an_installation_follows_its_bmc_to_another_address(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Found by simulation (seed 48): between a kill and the next run, the BMC gets another address."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    server, ended = FakeBmc(FakeClock()), Ended(Identity(UUID, "SN-1"), "digest")
+    monkeypatch.setattr(bmc_host, "client_of", lambda *_, **__: server)
+    before, now = ({**DEAD["bmc"], "address": f"redfish-virtualmedia://127.0.0.{last}/{last}"} for last in (1, 2))
+    MarkFile.of(before["address"], print).set(ended)
+    props = {**DEAD, "consent": server.machine.serial, "deadline_s": 60.0}
+    recorded = {**RECORDED, **props, "uuid": server.machine.uuid, "serial": server.machine.serial, "bmc": before}
+    BmcHostProvider().update(server.machine.uuid, recorded, {**props, "bmc": now})
+    assert [MarkFile.of(bmc["address"], print).read() for bmc in (before, now)] == [None, ended]
 
 
 MOVED = {"bmc": {**DEAD["bmc"], "login": "bmc_credentials.m0"}}
