@@ -1,6 +1,7 @@
 """Histories: what is done to a cluster, and what happens to it meanwhile, drawn from a seed as plain data."""
 
 import random
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -186,6 +187,7 @@ def drawn(seed: str) -> History:
             what = rng.choice(("press", "press", "reboot", "vm_crash", "vm_vanish", "replace"))
             acts.append(Act("happen", happenings=(Happening(what, 0, rng.randrange(HOSTS)),)))
     acts = [*_with_dangers(random.Random(f"{seed} dangers"), acts)]  # noqa: S311
+    acts = [*_with_other_bmcs(random.Random(f"ways {seed}"), acts)]  # noqa: S311
     # With a generator of its own: all else of a seed stays as it was.
     history = replace(history, acts=tuple(acts), sleep=_sleep(random.Random(f"sleep {seed}")))  # noqa: S311
     history = _saving(random.Random(f"saves {seed}"), history)  # noqa: S311
@@ -209,6 +211,15 @@ def _with_dangers(rng: random.Random, acts: list[Act]) -> tuple[Act, ...]:
         if rng.random() < 0.5:
             acts.insert(at, Act("happen", happenings=(Happening("vm_crash", 0),)))
     return tuple(acts)
+
+
+def _with_other_bmcs(rng: random.Random, acts: list[Act]) -> Iterator[Act]:
+    """Now and then, the BMC of a server gets another address and login before an `up`, or its former ones again."""
+    changes, host = rng.random() < 0.25, rng.randrange(HOSTS)
+    for number, act in enumerate(acts):
+        if changes and number and act.what == "up" and rng.random() < 0.6:
+            yield Act("set", option=("bmc", host, rng.randrange(4)))
+        yield act
 
 
 def _sleep(rng: random.Random) -> Sleep | None:

@@ -121,6 +121,9 @@ class Life:
             case "consent":
                 who = machine.uuid if value % 2 else machine.serial
                 self.wanted = replace(self.wanted, consents=_with(self.wanted.consents, host, who))
+            case "bmc":
+                self.wanted = replace(self.wanted, ways=(*{**dict(self.wanted.ways), host: value}.items(),))
+                self.world.servers[host].way = value
             case "memory_mib":
                 self.wanted = replace(self.wanted, memory_mib=320 + value)
             case "host_s":

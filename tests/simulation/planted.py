@@ -73,6 +73,11 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "run_steps(steps.current_power(), SYSTEM_CLOCK)",
         "bmc.power()",
     ),
+    "a mark stays behind when its BMC gets another address": (
+        "providers.bmc_host.provider",
+        "                _follow(old, new)\n",
+        "                pass\n",
+    ),
     "a machine is not compared before its disk is wiped": (
         ENGINE,
         "        yield from self._verify_identity(steps)\n",
@@ -174,6 +179,7 @@ FOUND_BY = {
     "two that join one do not wait for each other": 4,
     "OKD is not asked whether one may become three": 17,
     "a BMC that fails once ends the comparison of all": 30165,
+    "a mark stays behind when its BMC gets another address": 48,
     "a machine is not compared before its disk is wiped": 89,
     "no mark is set": 187,
     "no evidence is looked for": 9,

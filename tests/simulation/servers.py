@@ -87,6 +87,8 @@ class Server(FakeBmc):
     posted: Callable[[str, str], None] = lambda _host, _text: None
     off_by_person: bool = False
     """Whether a person has switched it off, and it has not been on since."""
+    way: int = 0
+    """Number of the address and the login of its BMC; see `site.way`."""
     replaced: int = 0
     """How many machines it was before."""
     _failing: Strike | None = None

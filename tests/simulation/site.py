@@ -48,6 +48,8 @@ class Wanted:
     planned: int = MASTERS
     """Hosts of the control plane in the file: those beyond `masters` are spares."""
     snapshots: str = ""
+    ways: tuple[tuple[str, int], ...] = ()
+    """By host whose BMC has got another address or login: the number of both."""
 
     @property
     def of_files(self) -> "Wanted":
@@ -64,6 +66,12 @@ class Wanted:
         """Those that are no spares."""
         spares = [name for name in self.hosts if name not in COMPUTE][self.masters :]
         return tuple(name for name in self.hosts if name not in spares)
+
+
+def way(bmc: Mapping[str, Any], number: int) -> dict[str, Any]:
+    """Return a host's `bmc` with another login, and another address if the number is odd; 0: as at first."""
+    address = bmc["address"].replace("172.22.0.", f"172.22.{number % 2 * number}.")
+    return {**bmc, "address": address, "username": f"admin-{number}"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +160,8 @@ def _install_config(wanted: Wanted) -> dict[str, Any]:
     config = plans.install_config()
     clusters.spares(config)
     bare(config)["hosts"] = [host for host in bare(config)["hosts"] if host["name"] in wanted.hosts]
+    for host in bare(config)["hosts"]:
+        host["bmc"] = way(host["bmc"], dict(wanted.ways).get(host["name"], 0))
     config["compute"][0]["replicas"] = wanted.workers
     config["controlPlane"]["replicas"] = wanted.masters
     return config

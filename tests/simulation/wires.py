@@ -2,9 +2,11 @@
 
 import heapq
 import random
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from unittest import mock
 
@@ -18,7 +20,7 @@ import providers.network_preflight.provider as network_preflight
 import providers.vip_handoff.provider as vip_handoff
 import providers.vip_held.provider as vip_held
 from base.clock import SYSTEM_CLOCK, Clock
-from base.errors import ConfigError, Fault, OkdBaremetalError
+from base.errors import BmcAuthError, BmcTransientError, ConfigError, Fault, OkdBaremetalError
 from boot_media.host_isos import Recipe
 from providers import etcd_snapshot, mark_file, node_joining
 from providers.etcd_access import EtcdAccess
@@ -29,9 +31,11 @@ from providers.joining.certificates import Content, Request, content_of
 from providers.mark_file import Ended
 from providers.pulumi import plugin
 from providers.vip_handoff import adapters
+from testing.fakes.bmc import FakeBmc
 from tests.simulation.cluster import SimMembers
 from tests.simulation.media import SimMedia
-from tests.simulation.servers import Server
+from tests.simulation.servers import REQUEST_S, Server
+from tests.simulation.site import way
 from tests.simulation.world import World
 from wires.api.resources import ETCD_MEMBERS, ConfigMap
 from wires.bmc.access import BmcAccess
@@ -43,6 +47,7 @@ class _Mark:
 
     world: World
     key: str
+    """The BMC's address."""
 
     def read(self) -> Ended | None:
         return self.world.marks.get(self.key)
@@ -54,7 +59,7 @@ class _Mark:
     def remove(self) -> None:
         self.world.clock.check()
         self.world.marks.pop(self.key, None)
-        self.world.unmark(self.key)
+        self.world.unmark(_named(self.world, self.key).url)
 
 
 @dataclass
@@ -153,7 +158,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (etcd_snapshot, {"KubeApi": _Kube(world), "read_kubeconfig": lambda _: True, "needed": lambda *_: True}),
         (etcd_snapshot, {"keeper_of": lambda _: _Keeper(world)}),
         (EtcdAccess, {"reach": lambda own: _reached(world, own)}),
-        (mark_file.MarkFile, {"of": lambda address, _: _Mark(world, _named(world, address).url)}),
+        (mark_file.MarkFile, {"of": lambda address, _: _Mark(world, address)}),
         (host_provisioning, {"by_host": _by_host}),
         *((it, {"expiry_warning": lambda *_: None}) for it in (bmc_host, host_provisioning, vip_handoff, vip_held)),
         (provision, {"read_kubeconfig": lambda _: True, "install_all": _install_all}),
@@ -212,14 +217,27 @@ def _held(world: World, key: str) -> Iterator[None]:
 
 
 def _named(world: World, address: str) -> Server:
-    index = next(index for index, host in enumerate(world.site.plan.hosts) if host.bmc.address == address)
-    return world.servers[world.site.hosts[index]]
+    """Return the server whose BMC has an address, or had it."""
+    first = re.sub(r"172\.22\.\d+\.", "172.22.0.", address)
+    return next(world.servers[host.name] for host in world.site.plan.hosts if host.bmc.address == first)
 
 
-def _server(world: World, access: BmcAccess) -> Server:
+def _server(world: World, access: BmcAccess) -> FakeBmc:
     server = _named(world, access.address)
+    first = next(host.bmc for host in world.site.plan.hosts if host.name == server.name)
+    now = way({"address": first.address}, server.way)
+    if (access.address, access.username) != (now["address"], now["username"]):
+        return FakeBmc(world.clock, url=server.url, fault=partial(_astray, world, access.address == now["address"]))
     server.wanted_mode = access.boot_mode
     return server
+
+
+def _astray(world: World, is_there: bool, request: str) -> None:
+    world.clock.check()
+    world.clock.sleep(REQUEST_S)
+    if is_there:
+        raise BmcAuthError(f"cannot {request}: the login was refused", where="bmc", fix="correct it, or `pulumi up`")
+    raise BmcTransientError(f"cannot {request}: no connection", where="bmc", undone=True)
 
 
 def _by_host(hosts: Iterable[str], call: Callable[[str], Any]) -> dict[str, Any]:

@@ -234,7 +234,8 @@ class World:
         if self.cluster.objects.get(server.name) is system and self.unasked_at < self.began_at:
             return False
         # An error has said so of a system that did not come up: switched off, the server is installed again.
-        return server.off_by_person and server.url not in self.marks and server.name not in self.asked.recorded
+        marked = [ended.machine for ended in self.marks.values()]
+        return server.off_by_person and server.machine not in marked and server.name not in self.asked.recorded
 
     def _wiped(self, server: Server) -> None:
         self.tell(f"the disk of {server.name} is wiped")
