@@ -24,6 +24,11 @@ UNLISTED_FIX = (
     "(docs/how-to/grow-and-shrink.md)"
 )
 
+LONE_FIX = (
+    "set controlPlane.replicas back to 1, and leave it a spare: the server with etcd's only member cannot be "
+    "installed again beside it; for three, destroy the cluster, and install it with its spares"
+)
+
 
 @dataclass(frozen=True)
 class InstalledHost:
@@ -218,7 +223,7 @@ def _unheard(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Faul
         if new.unicast and deaf:
             others = " and ".join(deaf)
             what = f"{name}: not listed as a VRRP peer (unicast) by {others}, so two hosts would claim a VIP"
-            yield Fault("hosts", what, UNLISTED_FIX)
+            yield Fault("hosts", what, LONE_FIX if plan.grows_from_one(new) else UNLISTED_FIX)
         equal = [host for host, vrrp in known.items() if vrrp and own.priority and vrrp.priority == own.priority]
         for host in equal:
             what = f"{name}: its priority for the API VIP would be that of {host}, which is installed"

@@ -49,8 +49,9 @@ class Operator:
             r"revert the change": lambda _: replace(wanted, memory_mib=self.built_mib),
             r"if the bootstrap VM is off, set phase bootstrap": lambda _: self._go_back(wanted),
             rf"({HOST}): one joins etcd, and another one joins it": lambda it: self._leave_out(wanted, it[1]),
-            rf"({HOST}): not listed as a VRRP peer \(unicast\) by ({HOST})": lambda it: self._list_spares(
-                self._leave_out(wanted, it[1]), it[2]
+            r"set controlPlane\.replicas back to 1": lambda _: replace(wanted, masters=1),
+            rf"({HOST}): not listed as a VRRP peer \(unicast\) by ({HOST}).* were installed again": lambda it: (
+                self._list_spares(self._leave_out(wanted, it[1]), it[2])
             ),
             r"run `oc adm transition topology HighlyAvailable` first": lambda _: self._ask_for_three(wanted),
             rf"({HOST}): not wiped: etcd .*; or remove its line from `reinstall`": lambda it: self._no_reinstall(

@@ -50,6 +50,15 @@ def test_spares_that_one_server_was_not_installed_with_are_refused_by_name(plann
     ]
 
 
+def test_the_fix_wipes_no_server_with_the_only_member_of_etcd() -> None:
+    """Found by simulation (seed 50111): it was adopted after a killed run, so nobody knows what its files list."""
+    after = clusters.grown(before := clusters.plan("single", phase="production", snapshots="/saved"))
+    old, new = spec(before), spec(after)
+    installed = {name: InstallationRecord(uuid=name, iso_sha256="", at="") for name in old.hosts}
+    found = planned_faults(InstallationPlan.of(old, HostProvisioningOuts(installed=installed), new), old, new)
+    assert ["set controlPlane.replicas back to 1, " in fault.fix for fault in found] == [True, True]
+
+
 def test_a_server_that_was_not_planned_is_refused_by_name() -> None:
     before = plans.plan()
     after = first_of(plans.five_masters(before))
