@@ -136,8 +136,6 @@ class Cluster:
         self.etcds.append(Etcd(len(self.etcds)))
         self.objects.clear()
         self.pods.clear()
-        for each in self.nodes.values():
-            each.marks = unmarked()
         self.requests.clear()
         return len(self.etcds) - 1
 
@@ -261,6 +259,8 @@ class Cluster:
             if (system.taken_out and not is_node) or not self._approved("client", each, system, etcd):
                 return False
             self.joins(each.host)
+            if each.host not in self.objects:
+                each.marks = unmarked()
             self.objects[each.host] = system
             system.has_joined, system.is_nobodys = True, False
             self.told(f"{each.host} has joined the cluster")
@@ -394,7 +394,6 @@ class SimKube:
         if gone := self.cluster.objects.pop(name, None):
             gone.is_nobodys = not self.cluster.nodes[name].in_control_plane
         self.cluster.pods.pop(name, None)
-        self.cluster.nodes[name].marks = unmarked()
 
     def _pods(self, host: str) -> list[dict[str, Any]]:
         ends = self.cluster.pods.get(host)

@@ -268,7 +268,8 @@ def _resized(rng: random.Random, history: History) -> History:
     traits = (*history.traits, *(_traits(rng) for _ in range(history.servers - HOSTS)))
     for index, it in enumerate(resizings):
         acts = [_calmer(rng, history, first=HOSTS) for _ in range(rng.choice((1, 1, 2)))]
-        if rng.random() < 0.15 and it.workers == WORKERS:  # a server is replaced as it leaves
+        leaves = it.workers == WORKERS and history.most_workers == MOST_WORKERS
+        if rng.random() < 0.15 and leaves:  # a server is replaced as it leaves
             another = Happening("replace", round(rng.uniform(0, 90)), HOSTS)
             acts[0] = replace(acts[0], happenings=(*acts[0].happenings, another))
         resizings[index] = replace(it, acts=tuple(acts))

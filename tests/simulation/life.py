@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
+from base.errors import ConfigError
 from base.spec import Spec
 from providers import registered
 from providers.bootstrap_vm.model import BootstrapVmSpec
@@ -198,7 +199,10 @@ class Life:
             return self.stack.refresh()
         if act.what == "destroy":
             return self._operate_destroy(ignore_protect=act.ignore_protect)
-        return self.stack.up(program(self.world.site, self.wanted), go_on=act.go_on)
+        try:
+            return self.stack.up(program(self.world.site, self.wanted), go_on=act.go_on)
+        except ConfigError as error:  # of the whole file, before any resource is planned
+            return Report(errors={"program": error})
 
     def _operate_destroy(self, *, ignore_protect: bool) -> Report:
         if not ignore_protect and any(kept.protect for kept in self.stack.kept.values()):
