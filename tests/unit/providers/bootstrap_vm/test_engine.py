@@ -237,7 +237,7 @@ def test_where_the_site_balances_the_claim_is_the_vms_own_address() -> None:
     [Rig(), Rig().has(running=False), Rig().has(CHANGED, running=False)],
     ids=["build", "start", "build-again"],
 )
-def test_a_vm_that_runs_on_another_provisioner_gets_no_twin_and_is_not_forgotten(rig: Rig) -> None:
+def test_a_vm_that_runs_elsewhere_gets_no_twin_and_is_not_forgotten(rig: Rig) -> None:
     """Two share a state, and each has a libvirt of its own: both would have the MAC, the addresses and the VIP."""
     rig.vip_macs = frozenset({SPEC.mac})
     assert rig.refuses() == (
