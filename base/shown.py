@@ -1,7 +1,7 @@
 """What a message shows of what others choose: few things, each of them short."""
 
 from collections.abc import Iterable
-from itertools import islice
+from heapq import nsmallest
 
 from base.errors import one_line
 
@@ -11,9 +11,9 @@ LONGEST = 300
 
 def few(things: Iterable[str]) -> list[str]:
     """Return the first things in order and, if there are more than `MOST`, how many more."""
-    ordered = sorted(things)
-    more = len(ordered) - MOST
-    return [*islice(ordered, MOST), *([f"{more:,} more"] if more > 0 else [])]
+    known = [*things]
+    more = len(known) - MOST
+    return [*nsmallest(MOST, known), *([f"{more:,} more"] if more > 0 else [])]
 
 
 def short(text: str, longest: int = LONGEST) -> str:

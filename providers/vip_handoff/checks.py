@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from heapq import nsmallest
 
 from assets.contract import ALIVE_PORT, API_PORT, CONFIG_PORT
 from base.errors import HandoffUnsafeError
@@ -188,7 +189,7 @@ class Checks:
         return f"answered: {', '.join(answers)}"
 
     def _names(self, macs: frozenset[str]) -> str:
-        owners = {mac: self._holder([frozenset({mac})]) for mac in sorted(macs)[:MOST]}
+        owners = {mac: self._holder([frozenset({mac})]) for mac in nsmallest(MOST, macs)}
         shown = {mac: f"{owner or 'a stranger'} ({mac})" for mac, owner in owners.items()}
         return " and ".join(shown.get(mac, mac) for mac in few(macs)) or NOBODY
 

@@ -21,7 +21,7 @@ SURFACES = ("commands", "discovery", "frames", "ipmi", "masks", "netbox", "reade
 """Modules beside this one."""
 CANARY = "CNRY7Qx4vT"
 """A part of each secret: no output may have it."""
-CPU_S, TIME_S, MEMORY_BYTES = 10, 120, 3 * 1024**3
+CPU_S, TIME_S, MEMORY_BYTES = 5, 120, 3 * 1024**3
 """The limits of one case; memory is the address space of its process."""
 RAN_OUT = {
     -signal.SIGPROF: f"a case took more than {CPU_S} s of CPU",
