@@ -193,10 +193,10 @@ FOUND_BY = {
     "`reinstall` has an effect each time": 163,
     "etcd is not asked before a wipe": 163,
     "the boot override is not restored": 1,
-    "the VIP is released before the control plane is ready": 90,
+    "the VIP is released before the control plane is ready": 156,
     "the end of OKD's bootstrap is not awaited": 1,
     "a VM that no handoff has ended is deleted": 187,
-    "the VM is rebuilt under a control plane": 20045,
+    "the VM is rebuilt under a control plane": 116,
     "a VM that went off is not started again": 1,
     "the VM's volumes are left": 1,
 }

@@ -51,8 +51,8 @@ def _shorter(history: History) -> Iterator[History]:
     if history.sleep:
         yield replace(history, sleep=None)
     for index in range(len(history.resizings)):
-        less = replace(history, resizings=history.resizings[:index] + history.resizings[index + 1 :])
-        yield replace(less, traits=history.traits[: less.servers])
+        fewer = replace(history, resizings=history.resizings[:index] + history.resizings[index + 1 :])
+        yield replace(fewer, traits=history.traits[: fewer.servers])
     if history.goal == "production":
         yield replace(history, goal="bootstrap")
 
