@@ -51,7 +51,7 @@ class SystemClock:
         until = time.monotonic() + seconds
         while True:
             if not self._engine_listens():
-                raise EngineGoneError
+                raise engine_gone()
             left = until - time.monotonic()
             if left <= 0:
                 return
@@ -71,6 +71,12 @@ class SystemClock:
 
 SYSTEM_CLOCK = SystemClock()
 """The clock of this process; `Provider.configure` sets its engine."""
+
+
+def engine_gone() -> EngineGoneError:
+    """Return the error of work whose engine has ended."""
+    fix = "run `pulumi up` again; if the stack is locked, `pulumi cancel` before"
+    return EngineGoneError("the Pulumi engine is gone", fix=fix)
 
 
 def utc_now() -> str:

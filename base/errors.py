@@ -267,10 +267,6 @@ class LockError(OkdBaremetalError):
 class EngineGoneError(OkdBaremetalError):
     """The Pulumi engine that started this work is gone; it stopped between two steps."""
 
-    def __init__(self) -> None:
-        fix = "run `pulumi up` again; if the stack is locked, `pulumi cancel` before"
-        super().__init__("the Pulumi engine is gone", fix=fix)
-
 
 def as_own(error: OkdBaremetalError | OSError) -> OkdBaremetalError:
     """Return an error of this program's: the same, or that of a call that the system refuses."""

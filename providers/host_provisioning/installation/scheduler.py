@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 from base import log
-from base.clock import Clock
+from base.clock import Clock, engine_gone
 from base.errors import EngineGoneError, OkdBaremetalError, as_own, unexpected
 from providers.host_provisioning.installation.engine import Installation
 from wires.bmc.pacing import jittered
@@ -104,7 +104,7 @@ def _started(
     try:
         return loop.run_in_executor(pool, step)
     except RuntimeError:  # the interpreter ends: after a second Ctrl-C, the engine has this process end
-        raise EngineGoneError from None
+        raise engine_gone() from None
 
 
 async def _watch(clock: Clock) -> None:

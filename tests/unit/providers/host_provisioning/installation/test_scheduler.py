@@ -10,6 +10,7 @@ from contextlib import nullcontext
 
 import pytest
 
+from base.clock import engine_gone
 from base.errors import BmcTransientError, EngineGoneError
 from providers.host_provisioning.installation.adapters import Adapters, Target
 from providers.host_provisioning.installation.boot_procedures import VirtualCd
@@ -97,7 +98,7 @@ def test_work_stops_when_the_engine_is_gone() -> None:
 
     class GoneClock(FakeClock):
         def sleep(self, seconds: float) -> None:
-            raise EngineGoneError
+            raise engine_gone()
 
     async def never(_: float) -> None:
         await asyncio.Event().wait()
@@ -112,7 +113,7 @@ def test_a_host_that_notices_the_end_of_the_engine_ends_all_hosts() -> None:
     bmcs, installations = fleet(3, clock)
 
     def gone(_: str) -> None:
-        raise EngineGoneError
+        raise engine_gone()
 
     bmcs["host-1"].fault = gone
     with pytest.raises(EngineGoneError):
