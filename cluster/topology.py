@@ -1,4 +1,4 @@
-"""The values of an install-config that are those of the cluster as a whole."""
+"""The values of an install-config with which a cluster is installed once and for all: its networks, and `fips`."""
 
 import json
 from collections.abc import Mapping
@@ -11,13 +11,8 @@ def topology_of(config: Mapping[str, Any]) -> dict[str, str]:
     Args:
         config: An install-config with its defaults; keys as in the file.
     """
-    pools = {name: config.get(name) or {} for name in ("controlPlane", "arbiter")}
-    pools["compute"] = next(iter(config.get("compute") or []), {})
     networking = config.get("networking") or {}
     values = {
-        **{f"{name}.replicas": pool.get("replicas", 0) for name, pool in pools.items()},
-        # Compute has the control plane's in a payload of platform none, whatever the servers have.
-        "controlPlane.architecture": pools["controlPlane"].get("architecture", ""),
         "networking.machineNetwork": [entry.get("cidr") for entry in networking.get("machineNetwork") or []],
         "networking.clusterNetwork": [
             {key: entry.get(key) for key in ("cidr", "hostPrefix")}

@@ -5,6 +5,7 @@ from collections import defaultdict
 from functools import cache
 from ipaddress import IPv4Address
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from base.shapes import below
 from cluster.installed import FIXED, network_faults
 from cluster.options import Options
 from cluster.plan import ClusterPlan, Intent
+from cluster.topology import topology_of
 from providers.host_provisioning.records import InstallationPlan, planned_faults
 from review.document import refused_page
 from review.markdown import markdown
@@ -92,6 +94,18 @@ def test_a_review_begins_with_each_refusal_and_says_nothing_else(label: str) -> 
     ]
     assert "No machine is changed" not in markdown(page)
     assert (page.files, page.inputs) == ((), ())
+
+
+@pytest.mark.parametrize("name", ["machineNetwork", "clusterNetwork", "serviceNetwork"])
+def test_each_network_of_several_stays(name: str) -> None:
+    cidrs = ["192.168.111.0/24", "fd2e::/64"]
+    networks: dict[str, list[Any]] = {
+        "machineNetwork": [{"cidr": cidr} for cidr in cidrs],
+        "clusterNetwork": [{"cidr": cidr, "hostPrefix": 64} for cidr in cidrs],
+        "serviceNetwork": cidrs,
+    }
+    old, new = (topology_of({"networking": it}) for it in (networks, {**networks, name: networks[name][:1]}))
+    assert [fault.where for fault in network_faults(old, new)] == [f"networking.{name}"]
 
 
 def with_options(cluster: str, **options: object) -> ClusterPlan:
