@@ -1,6 +1,7 @@
 """The steps of the rehearsal: what each proves holds for evidence as it should be, and fails for other evidence."""
 
 import ssl
+from argparse import Namespace
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,10 +17,12 @@ from lab import site as lab_site
 from lab.disks import wanted_of
 from lab.inventory import STACK, Site, load_site
 from lab.nics import machine_mac
+from lab.rehearsal import __main__ as whole
 from lab.rehearsal import servers, steps
 from lab.rehearsal.etcd_operator import EtcdOperator
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.network_boot import NetworkBootProofs
+from lab.rehearsal.objects import ObjectProofs
 from lab.rehearsal.platform import PlatformProofs
 from lab.rehearsal.proofs import Proofs
 from lab.rehearsal.provisioner import Provisioner
@@ -389,3 +392,25 @@ def test_the_api_is_asked_while_the_node_hangs(rehearse: Callable[[Evidence], Re
         order.attach_mock(called, name)
     rehearsal.gate_refuses()
     assert [name for name, _, _ in order.mock_calls] == [*calls]
+
+
+@pytest.mark.parametrize("keep", [False, True], ids=["to-its-end", "kept"])
+def test_a_rehearsal_takes_each_step_in_an_operator_s_order(keep: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    parts = {"operator": None, "plan": PLAN, "stack": Mock(), "objects": create_autospec(ObjectProofs, instance=True)}
+    found = create_autospec(Rehearsal, instance=True, drill=Mock(), **parts)
+    found.stack.name = STACK
+    monkeypatch.setattr(whole, "_drill", lambda rehearsal, _: rehearsal.drill())
+    whole._run_whole(found, Namespace(), keep=keep)
+    end = ["serves_without_provisioner", "network_boot.reboots_from_disk", "mistaken_destroy_is_refused", "destroy"]
+    assert said(found) == [
+        "record_settings",
+        "preflight_refuses",
+        "mistakes_are_refused",
+        "network_boot.refuses_foreign_dhcp",
+        *("bootstrap", "preview", "gate_refuses", "production", "nothing_changes"),
+        "objects.are_repaired",
+        "secrets",
+        "drill",
+        *([] if keep else end),
+        "objects.touched_no_server",
+    ]
