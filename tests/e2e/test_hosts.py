@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import socket
 import ssl
 import threading
 from contextlib import ExitStack
@@ -11,8 +12,8 @@ from typing import Any
 
 from pydantic import SecretStr
 
+from assets.contract import KUBELET_PORT
 from testing.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, USER, Emulator
-from testing.namespaces import in_own_network, ip, listening, needs_root, neighbour
 from testing.project import COMMAND_S, CROWD, MACHINES, NAMES, ROLE, Project, eventually, host_of
 from testing.server_under_test import server
 from wires.bmc.access import BmcAccess
@@ -23,7 +24,6 @@ INSTALLED = ["Reset", "InsertMedia", "Boot", "Reset", "EjectMedia", "Boot", "Res
 """Writes to a server that was running: Off, media, Cd, On; after the installation: eject, Hdd, On."""
 INTERRUPTED = ["Reset", "EjectMedia", "InsertMedia", "Reset", "EjectMedia", "Boot", "Reset"]
 """Writes to a server that an earlier run booted from media."""
-LAN = "192.0.2"
 SECRETS = ("content-of-ours", "content-of-a-keyfile", "content-of-another-keyfile", "Authorization", "Basic ")
 
 
@@ -194,81 +194,55 @@ def test_a_bmc_is_trusted_by_the_options_of_its_own_host(project: Project, bmc: 
         assert warned == ["okd-master-1"]
 
 
-def roles(project: Project) -> dict[str, Any]:
-    found: dict[str, Any] = project.site["roles"]
-    return found
+def test_installed_servers_are_never_written_to_again(project: Project, bmc: Emulator) -> None:
+    """Change everything that may change on installed hosts of both roles; then add a host to each; then the BMCs."""
+    uuids = {f"okd-{number}": uuid for number, uuid in enumerate([*MACHINES, *CROWD][:6])}
+    roles = {name: "compute" if number % 2 else "control-plane" for number, name in enumerate(uuids)}
+    made = {name: host_of(bmc.address(uuid), uuid, bmc.api(uuid), roles[name]) for name, uuid in uuids.items()}
+    *installed, third, other = made
+    project.site["hosts"] = {name: made[name] for name in installed}
+    project.site["roles"] = dict.fromkeys(["control-plane", "compute"], ROLE)
+    with ExitStack() as stack:
+        for host in made.values():  # the kubelet, by which compute counts as installed
+            stack.enter_context(socket.create_server((host["address"], KUBELET_PORT)))
+        port = stack.enter_context(bmc.another_port())
+        project.pulumi("up", "--yes", "--skip-preview")
+        first, asked = len(bmc.writes), len(bmc.requests)
+        changed = {
+            "ignition_sha256": "second",
+            "ours": ROLE["ours"] + " ",
+            "keyfiles": {"eth0.nmconnection": "[connection]\nid=content-of-another-keyfile\n"},
+        }
+        project.site["roles"] = dict.fromkeys(project.site["roles"], changed)
+        project.site["media_port"] += 1
+        project.site["base_iso_sha256"] = project.base_iso(project.base + bytes(2048))
+        shown = project.pulumi("preview", "--diff")
+        assert "second" in shown
+        for untouched in ("okd-0, okd-2", "okd-1, okd-3"):
+            assert f"not touched by this change: {untouched}" in shown
+        shown += project.pulumi("up", "--yes", "--skip-preview")
+        assert bmc.requests[asked:] == []
+        project.pulumi("preview", "--expect-no-changes")
 
+        def only_the_new_ones_are_written_to() -> None:
+            added = [uuids[name] for name in (third, other)]
+            assert [bmc.writes_to(uuid, first) for uuid in added] == [INSTALLED, INSTALLED]
+            assert [line for line in bmc.writes[first:] if not any(uuid in line for uuid in added)] == []
 
-def change_the_role_then_add_a_host(
-    project: Project, bmc: Emulator, role: str, third: dict[str, Any], port: int
-) -> None:
-    """Change everything that may change on installed hosts; then add a host."""
-    project.pulumi("up", "--yes", "--skip-preview")
-    first, asked = len(bmc.writes), len(bmc.requests)
-    roles(project)[role] = {
-        "ignition_sha256": "second",
-        "ours": ROLE["ours"] + " ",
-        "keyfiles": {"eth0.nmconnection": "[connection]\nid=content-of-another-keyfile\n"},
-    }
-    project.site["media_port"] += 1
-    project.site["base_iso_sha256"] = project.base_iso(project.base + bytes(2048))
-    shown = project.pulumi("preview", "--diff")
-    assert "second" in shown
-    assert "not touched by this change: okd-0, okd-1" in shown
-    shown += project.pulumi("up", "--yes", "--skip-preview")
-    assert bmc.requests[asked:] == []
-    project.pulumi("preview", "--expect-no-changes")
+        project.site["hosts"] = made
+        shown += project.pulumi("up", "--yes", "--skip-preview")
+        only_the_new_ones_are_written_to()
 
-    project.site["hosts"]["okd-2"] = third
-    shown += project.pulumi("up", "--yes", "--skip-preview")
-    assert bmc.writes_to(THIRD, first) == INSTALLED
-    assert [line for line in bmc.writes[first:] if THIRD not in line] == []
-
-    asked = len(bmc.requests)
-    for uuid, name in zip(MACHINES, ("okd-0", "okd-1"), strict=False):
-        project.site["hosts"][name]["bmc_url"] = bmc.address(uuid, port)
-        project.site["hosts"][name]["username"] = SECOND_USER
-        project.site["hosts"][name]["password"] = SECOND_PASSWORD
-    shown += project.pulumi("preview", "--diff") + project.pulumi("up", "--yes", "--skip-preview")
-    assert len(bmc.requests) > asked
-    assert bmc.writes_to(THIRD, first) == INSTALLED
-    assert [line for line in bmc.writes[first:] if THIRD not in line] == []
+        asked = len(bmc.requests)
+        for name in installed:
+            made[name] |= {
+                "bmc_url": bmc.address(uuids[name], port), "username": SECOND_USER, "password": SECOND_PASSWORD
+            }  # fmt: skip
+        shown += project.pulumi("preview", "--diff") + project.pulumi("up", "--yes", "--skip-preview")
+        assert len(bmc.requests) > asked
+        only_the_new_ones_are_written_to()
     state = project.pulumi("stack", "export")
     assert not [secret for secret in (PASSWORD, SECOND_PASSWORD, *SECRETS) if secret in shown + state]
-
-
-def test_installed_control_plane_is_never_written_to_again(project: Project, bmc: Emulator) -> None:
-    made = [host_of(bmc.address(uuid), uuid, bmc.api(uuid)) for uuid in MACHINES]
-    project.site["hosts"] = {"okd-0": made[0], "okd-1": made[1]}
-    with bmc.another_port() as port:
-        change_the_role_then_add_a_host(project, bmc, "control-plane", made[2], port)
-
-
-@needs_root
-def test_installed_compute_is_never_written_to_again(project: Project, bmc: Emulator) -> None:
-    """Use a segment of its own, on which another machine accepts connections in place of the installed systems."""
-
-    def inside() -> None:
-        ip("link add lan type bridge")
-        ip(f"address add {LAN}.1/24 dev lan")
-        ip("link set lan up")
-        addresses = [f"{LAN}.{31 + number}" for number in range(len(MACHINES))]
-        answers = [f"{address}/24" for address in addresses]
-        with (
-            neighbour("lan", "port", "52:54:00:00:00:31", *answers) as systems,
-            listening(systems, 10250),
-            bmc.another_port() as port,
-        ):
-            made = [
-                host_of(bmc.address(uuid, port), uuid, address, "compute")
-                for uuid, address in zip(MACHINES, addresses, strict=True)
-            ]
-            project.site["hosts"] = {"okd-0": made[0], "okd-1": made[1]}
-            project.site["roles"] = {"compute": ROLE}
-            with bmc.another_port() as other:
-                change_the_role_then_add_a_host(project, bmc, "compute", made[2], other)
-
-    in_own_network(inside)
 
 
 def test_reinstall_wipes_the_named_host_alone_and_once(project: Project, bmc: Emulator) -> None:

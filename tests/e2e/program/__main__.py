@@ -70,9 +70,10 @@ if site["spares"]:
         BmcHost(
             name, BmcHostSpec(host=name, bmc=bmc, password=hosts[name]["password"], consent="", spare=True), child
         )
+rollouts: list[pulumi.Resource] = []
 for role, wanted in site["roles"].items():
     members = {name: host for name, host in hosts.items() if host["role"] == role and name in servers}
-    HostProvisioning(
+    rollout = HostProvisioning(
         role,
         HostProvisioningSpec(
             role=role,
@@ -97,7 +98,8 @@ for role, wanted in site["roles"].items():
             rows={name: urn("BmcHost", name) for name in members},
             urn=urn("HostProvisioning", role),
         ),
-        # A host is installed once the consent of every host is checked.
-        pulumi.ResourceOptions(depends_on=list(servers.values())),
+        # A host is installed once the consent of every host is checked, and compute after the control plane.
+        pulumi.ResourceOptions(depends_on=[*servers.values(), *rollouts]),
         identities={name: {"uuid": servers[name].uuid, "serial": servers[name].serial} for name in members},
     )
+    rollouts.append(rollout)
