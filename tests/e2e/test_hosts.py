@@ -36,7 +36,8 @@ def secrets_of(state: dict[str, Any]) -> dict[str, set[str]]:
 
 
 def test_hosts_are_installed_refreshed_changed_and_destroyed(project: Project, bmc: Emulator) -> None:
-    """The state stores the files of hosts once, whatever run wrote it."""
+    """The state stores the files of hosts once, whatever run wrote it. One host is to boot with Secure Boot."""
+    (secure, plain), roles = NAMES.values(), project.site["roles"]
 
     def unchanged(command: str) -> str:
         return project.pulumi(command, "--yes", "--skip-preview", "--expect-no-changes")
@@ -49,13 +50,21 @@ def test_hosts_are_installed_refreshed_changed_and_destroyed(project: Project, b
         assert opened.count("content-of-ours") == opened.count("content-of-a-keyfile") == len(NAMES)
 
     first = len(bmc.writes)
-    bmc.guest.systems.set_boot_device(NAMES["okd-master-1"], "Pxe")
+    bmc.guest.systems.set_boot_device(plain, "Pxe")
+    project.site["roles"] = {}
+    project.pulumi("up", "--yes", "--skip-preview")
+    assert project.outputs("okd-master-0")["found"]["secure_boot"] == ""
+    project.site["hosts"]["okd-master-0"]["trust"] = {"boot_mode": "UEFISecureBoot"}
+    project.site["roles"] = roles
     shown = project.pulumi("up", "--yes", "--skip-preview")
+    assert project.outputs("okd-master-0")["found"]["secure_boot"] == "off"
+    assert (bmc.guest.systems.get_secure_boot(secure), bmc.guest.systems.get_secure_boot(plain)) == (True, False)
     outs = project.outputs("control-plane")
+    written = {secure: [*INSTALLED[:2], "SecureBoot", *INSTALLED[2:]], plain: INSTALLED}
     for name, uuid in NAMES.items():
         assert re.search(rf"baremetal:BmcHost {name} .*installed: \d+ s spent", shown)
         assert bmc.guest.installs[uuid] == 1
-        assert bmc.writes_to(uuid, first) == INSTALLED
+        assert bmc.writes_to(uuid, first) == written[uuid]
         assert {"media", "installing from ISO", "booting from disk"} <= outs["steps"][name].keys()
         assert outs["requests"][name] > len(INSTALLED)
     stored_once()
@@ -71,18 +80,19 @@ def test_hosts_are_installed_refreshed_changed_and_destroyed(project: Project, b
     assert "changed by someone else: boot override Pxe Continuous, found Hdd Continuous" in refreshed
     assert re.search("okd-master-1 .*power Off; virtual CD empty", refreshed)
     assert "installed, but off: okd-master-1\n" in refreshed
-    project.pulumi("config", "set", "power", "off")
-    project.site["roles"]["control-plane"] = {**ROLE, "ours": ROLE["ours"] + " "}
-    project.pulumi("up", "--yes", "--skip-preview")
+    roles["control-plane"] = {**ROLE, "ours": ROLE["ours"] + " "}
+    project.pulumi("up", "--yes", "--skip-preview", "--config", "power=off")
     stored_once()
     assert "installed, but off" not in unchanged("refresh")
-    assert [bmc.writes_to(uuid, first) for uuid in NAMES.values()] == [INSTALLED, INSTALLED]
+    assert {uuid: bmc.writes_to(uuid, first) for uuid in NAMES.values()} == written
 
     shown += project.pulumi("destroy", "--yes", "--skip-preview")
     for name, uuid in NAMES.items():
         assert bmc.guest.systems.get_power_state(uuid) == "Off"
         assert bmc.guest.systems.get_boot_device(uuid) == ("Pxe" if name == "okd-master-1" else "Hdd")
         assert not bmc.guest.systems.get_boot_image(uuid, "Cd")[0]
+    assert bmc.writes_to(secure, first)[-1] == "SecureBoot"
+    assert not bmc.guest.systems.get_secure_boot(secure)
     assert not [secret for secret in (PASSWORD, *SECRETS) if secret in shown]
 
 
@@ -122,27 +132,6 @@ def test_a_server_is_installed_through_the_capture_of_sushy_tools(tmp_path: Path
         it.uuid = it.bmc().identity().uuid
         it.from_start_to_end()
         assert it.is_installed()
-
-
-def test_a_host_boots_with_secure_boot_and_is_left_as_found(project: Project, bmc: Emulator) -> None:
-    uuid, first, roles = NAMES["okd-master-0"], len(bmc.writes), project.site["roles"]
-    host = project.site["hosts"]["okd-master-0"]
-    project.site |= {"hosts": {"okd-master-0": host}, "roles": {}}
-    project.pulumi("up", "--yes", "--skip-preview")
-    assert project.outputs("okd-master-0")["found"]["secure_boot"] == ""
-
-    host["trust"] = {"boot_mode": "UEFISecureBoot"}
-    project.site["roles"] = roles
-    project.pulumi("up", "--yes", "--skip-preview")
-    assert project.outputs("okd-master-0")["found"]["secure_boot"] == "off"
-    assert bmc.writes_to(uuid, first) == [*INSTALLED[:2], "SecureBoot", *INSTALLED[2:]]
-    assert bmc.guest.systems.get_secure_boot(uuid)
-    project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
-    project.pulumi("refresh", "--yes", "--skip-preview", "--expect-no-changes")
-
-    project.pulumi("destroy", "--yes", "--skip-preview")
-    assert bmc.writes_to(uuid, first)[-1] == "SecureBoot"
-    assert not bmc.guest.systems.get_secure_boot(uuid)
 
 
 def test_the_run_after_a_killed_one_completes_the_installation(project: Project, bmc: Emulator) -> None:
