@@ -151,7 +151,6 @@ def test_the_run_after_a_killed_one_completes_the_installation(project: Project,
         assert bmc.guest.installs[uuid] == 1
         assert bmc.guest.is_ready(uuid)
     project.pulumi("preview", "--expect-no-changes")
-    project.pulumi("destroy", "--yes", "--skip-preview")
 
 
 def test_wrong_fingerprints_and_passwords_are_reported_at_once(project: Project, bmc: Emulator) -> None:
