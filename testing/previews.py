@@ -151,8 +151,9 @@ def settled(
     """
     project = fresh(folder, bmc_credentials={LOGIN: {"username": "operator"}}, **options)
     prepare(project)
-    project.pulumi("config", "set", "--secret", "--path", f"bmc_credentials.{LOGIN}.password", secret)
-    project.pulumi("config", "set", "--secret", "pull_secret", PULL_SECRET)
+    secrets = {f"bmc_credentials.{LOGIN}.password": secret, "pull_secret": PULL_SECRET}
+    pairs = (word for name, value in secrets.items() for word in ("--secret", f"{name}={value}"))
+    project.pulumi("config", "set-all", "--path", *pairs)
     steps = json.loads(project.pulumi("preview", "--json", "--save-plan", f"{folder}/plan"))["steps"]
     # The plan has the inputs with their secrets, encrypted by the stack's own key; the steps have all the rest.
     plan = json.loads((folder / "plan").read_text())["resourcePlans"]
