@@ -183,7 +183,6 @@ def test_a_machine_is_changed_only_by_a_host_that_is_ready_now(site: Site) -> No
     """N5: inputs that are as before say nothing of the payload's age; what changes no machine needs no host."""
     site.only_one_machine()
     assert "+ 8 created" in site.up()
-    assert "8 unchanged" in site("preview", "--expect-no-changes")
     site.days_pass()
     assert "8 unchanged" in site.up()
     site.change_machine()
