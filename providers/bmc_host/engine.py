@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from base.clock import Clock
 from base.errors import BmcError, BmcIdentityError, BmcRefusedError, BmcTimeoutError, Fault
 from base.progress import Progress, Report
+from boot_media.iso import names_boot_iso
 from providers.bmc_host.model import AsFound
 from providers.consent import consent_fault, naming
 from wires.bmc.boot_mode import BootMode, check_boot_mode
@@ -129,15 +130,20 @@ class BmcHostEngine:
         """Compare the host with `found`, for a refresh.
 
         Returns:
-            A line on power, media and boot override; and a line on what someone else has changed, or an empty one.
+            A line on power, media and boot override; and a warning of what does not belong to it, or an empty text.
         """
         now, power = self._as_found(), self.bmc.power()
         media, boot = now.media or "empty", _words(now.override)
+        line = f"power {power.value}; virtual CD {media}; boot override {boot}"
+        if now.media and names_boot_iso(self.bmc.media() or "", self.host):
+            # Without it, the live system breaks, and the server counts as one that runs from its disk.
+            what = "an installation was interrupted, and has its boot ISO in the virtual CD"
+            return line, f"{what}. Fix: leave it there, and run `pulumi up`, which goes on"
         left = {"Disabled", _words(found.override), *(f"{HDD} {enabled}" for enabled in (ONCE, "Continuous"))}
         changed = [f"virtual CD {media}, left empty"] if now.media else []
         if not {now.override.enabled, boot} & left:
             changed.append(f"boot override {boot}, found {_words(found.override)}")
-        return f"power {power.value}; virtual CD {media}; boot override {boot}", "; ".join(changed)
+        return line, f"changed by someone else: {'; '.join(changed)}" if changed else ""
 
     def refuse_while_on(self) -> None:
         """Return if the host is off, as its drain has left it.

@@ -83,14 +83,14 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 identity, found = engine.observe() if spec.spare else (engine.identify(), found)
                 now = _outs(engine, identity, found)
                 # Power and media change during an installation: show them, but keep them out of the state.
-                line, changed = engine.drift(found)
+                line, warning = engine.drift(found)
                 hardware = "" if spec.spare else changed_since_inventory(quick)
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
             warn(f"kept the recorded values: {error}")
             return outs
         plugin.row(spec.urn)(Progress("state", line))
-        if changed and not spec.spare:
-            warn(f"changed by someone else: {changed}")
+        if warning and not spec.spare:
+            warn(warning)
         server = spec.bmc.url
         if server.transport == "https" and (soon := expiry_warning(server.host, server.port)):
             warn(f"{spec.host}: the certificate of its BMC {soon}")

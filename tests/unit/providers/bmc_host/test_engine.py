@@ -111,8 +111,12 @@ def test_the_error_about_a_replaced_machine_names_both() -> None:
         (None, BootOverride("Pxe", "Continuous", "UEFI"), ""),
         (None, BootOverride("Hdd", "Once"), ""),
         (None, BootOverride("None", "Disabled"), ""),
-        ("http://x/y.iso", BootOverride("Hdd", "Once"), "virtual CD http://x/y.iso, left empty"),
-        (None, BootOverride("Cd", "Once"), "boot override Cd Once, found Pxe Continuous"),
+        (
+            "http://x/y.iso",
+            BootOverride("Hdd", "Once"),
+            "changed by someone else: virtual CD http://x/y.iso, left empty",
+        ),
+        (None, BootOverride("Cd", "Once"), "changed by someone else: boot override Cd Once, found Pxe Continuous"),
     ],
     ids=["as-found", "from-disk", "used-up", "media", "override"],
 )
@@ -125,6 +129,16 @@ def test_a_refresh_reports_changed_media_and_boot_override(
     assert line == f"power On; virtual CD {image or 'empty'}; boot override {override.target} {override.enabled}"
     assert changes == changed
     assert fake.writes == []
+
+
+def test_the_boot_iso_of_an_interrupted_installation_is_left_by_nobody_else() -> None:
+    """Its ejection, as recover.md advises of somebody's media, has `up` wait for a disk that is half written."""
+    fake = FakeBmc(FakeClock()).run_from_media(f"http://192.0.2.1/{'ab' * 32}/{HOST}.iso")
+    _, warning = engine(fake).drift(AsFound())
+    assert warning == (
+        "an installation was interrupted, and has its boot ISO in the virtual CD. "
+        "Fix: leave it there, and run `pulumi up`, which goes on"
+    )
 
 
 def test_the_secret_path_of_a_boot_iso_is_in_no_line_and_no_record() -> None:
