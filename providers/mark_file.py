@@ -1,6 +1,7 @@
 """The marks of installations that have ended, in files on the provisioner."""
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -20,11 +21,14 @@ class Ended:
 
     machine: Identity
     iso_sha256: str
+    address: str = ""
+    """The node's, once its system has come up; empty before."""
 
 
 class _Marked(Model):
     machine: MachineId
     iso_sha256: str
+    address: str = ""
 
 
 @dataclass(frozen=True)
@@ -37,20 +41,16 @@ class MarkFile:
     @classmethod
     def of(cls, bmc_address: str, warn: Say) -> Self:
         """Return the mark of the system at a BMC's address."""
-        return cls(cache_dir() / "installed" / f"{hashlib.sha256(bmc_address.encode()).hexdigest()[:24]}.json", warn)
+        return cls(_folder() / f"{hashlib.sha256(bmc_address.encode()).hexdigest()[:24]}.json", warn)
 
     def read(self) -> Ended | None:
         """See `Mark`."""
-        try:
-            marked = _Marked.model_validate_json(read_file(self.path))
-        except (OSError, ValueError):
-            return None
-        return Ended(marked.machine.identity, marked.iso_sha256)
+        return _read(self.path)
 
     def set(self, ended: Ended) -> None:
         """See `Mark`. A disk that is full must not stop an installation."""
         machine = MachineId(uuid=ended.machine.uuid, serial=ended.machine.serial)
-        marked = _Marked(machine=machine, iso_sha256=ended.iso_sha256)
+        marked = _Marked(machine=machine, iso_sha256=ended.iso_sha256, address=ended.address)
         try:
             self.path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
             write_private(self.path, marked.model_dump_json())
@@ -70,3 +70,21 @@ class MarkFile:
         except OSError as error:
             what, fix = f"cannot be removed: {error.strerror}", "remove it, then run `pulumi up` again"
             raise ProvisioningError(what, where=str(self.path), fix=fix) from None
+
+
+def has_come_up(nodes: Collection[str]) -> str | None:
+    """Return the first address of a node whose system has come up by a mark, though it may be off now; or None."""
+    addresses = {ended.address for path in _folder().glob("*.json") if (ended := _read(path))}
+    return next((node for node in nodes if node in addresses), None)
+
+
+def _read(path: Path) -> Ended | None:
+    try:
+        marked = _Marked.model_validate_json(read_file(path))
+    except (OSError, ValueError):
+        return None
+    return Ended(marked.machine.identity, marked.iso_sha256, marked.address)
+
+
+def _folder() -> Path:
+    return cache_dir() / "installed"

@@ -52,6 +52,8 @@ class NetworkProbes:
     """Returns the address of a control-plane node whose API port answers, or None."""
     running_node: Callable[[], str | None]
     """Returns that of one whose kubelet listens, or None: it may be in etcd long before its API answers."""
+    installed_node: Callable[[], str | None]
+    """Returns that of one that has come up before, or None: it may be off now, or boot."""
     macs_of: Callable[[str], frozenset[str]]
     """Returns the MACs that answer an address."""
 
@@ -85,9 +87,8 @@ class BootstrapVmEngine:
             self.report(Progress("running" if domain.running else "started again"))
             return
         node = network.answering_node()
-        if domain and (runs := node or network.running_node()):
-            what = f"its configuration has changed, and {runs} of the control plane runs already"
-            raise HypervisorError(what, where=vm.name, fix=CHANGED_FIX)
+        if domain:
+            self._refuse_change(vm, network, node)
         self._refuse_foreign_vip(vm, network, is_changed=domain is not None)
         if node:  # a new disk is another cluster
             raise HypervisorError(f"it is gone, and {node} answers already", where=vm.name, fix=GONE_FIX)
@@ -116,6 +117,16 @@ class BootstrapVmEngine:
         for volume in vm.volumes:
             self.hypervisor.delete_volume(vm.pool, volume)
         self.report(Progress("removed, with its volumes"))
+
+    def _refuse_change(self, vm: BootstrapVmSpec, network: NetworkProbes, node: str | None) -> None:
+        """Refuse to build the VM anew for a control plane that is in its cluster, though it may be off now."""
+        if runs := node or network.running_node():
+            seen = f"{runs} of the control plane runs already"
+        elif was := network.installed_node():
+            seen = f"{was} of the control plane has run with it already, though it does not answer now"
+        else:
+            return
+        raise HypervisorError(f"its configuration has changed, and {seen}", where=vm.name, fix=CHANGED_FIX)
 
     def _end(self, vm: BootstrapVmSpec) -> None:
         end(self.hypervisor, vm.name, deadline_s=vm.deadline_s, clock=self.clock, report=self.report)

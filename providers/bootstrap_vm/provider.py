@@ -11,6 +11,7 @@ from base.lock import held
 from payload.checks import read_bootstrap
 from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes, base_taken_away
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
+from providers.mark_file import has_come_up
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row
 from wires.api.https import connect_problem
@@ -63,6 +64,7 @@ def _network(spec: BootstrapVmSpec) -> NetworkProbes:
         vip_macs=lambda: macs_on(spec.bridge, spec.vip),
         answering_node=lambda: _listening(spec.nodes, API_PORT),
         running_node=lambda: _listening(spec.nodes, KUBELET_PORT),
+        installed_node=lambda: has_come_up(spec.nodes),
         macs_of=lambda address: macs_on(spec.bridge, address),
     )
 

@@ -21,7 +21,7 @@ It ejects the media before the host first boots from disk: a host that is On wit
 
 import math
 from collections.abc import Callable, Generator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from base.errors import BmcIdentityError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
@@ -130,7 +130,14 @@ class Installation:
             finally:
                 self.adapters.boot_procedure.withdraw()
                 self.adapters.bmc.close()
+        self._mark_as_up()
         self._enter(INSTALLED if self.iso_sha256 else WAS_UP)
+
+    def _mark_as_up(self) -> None:
+        """Have the bootstrap VM be kept also while this server is off: with a new one, it would be of no cluster."""
+        mark = self.adapters.evidence.mark
+        if ended := mark.read():
+            mark.set(replace(ended, address=self.host.address))
 
     def _bring_up(self, steps: Steps) -> Waits:
         yield from self._verify_identity(steps)

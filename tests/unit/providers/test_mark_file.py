@@ -6,7 +6,7 @@ import pytest
 
 from base.errors import ProvisioningError
 from providers.host_provisioning.installation.evidence import Evidence
-from providers.mark_file import Ended, MarkFile
+from providers.mark_file import Ended, MarkFile, has_come_up
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from wires.bmc.client import Identity
@@ -38,6 +38,18 @@ def test_a_mark_outlives_its_run_and_is_of_one_machine_and_one_boot_iso(lines: l
     assert not is_marked(mark(lines), MACHINE, OTHER_ISO)
     assert not is_marked(mark(lines, "redfish-virtualmedia://bmc/redfish/v1/Systems/2"), MACHINE, ISO)
     assert not is_marked(mark(lines), Identity("", ""), ISO)
+
+
+def test_a_system_that_has_come_up_is_known_by_its_address(lines: list[str]) -> None:
+    mark(lines, "redfish://other").set(Ended(OTHER, ISO))
+    mark(lines, "redfish://damaged").set(Ended(OTHER, ISO, "192.0.2.23"))
+    mark(lines, "redfish://damaged").path.write_text("{")
+    assert has_come_up(["192.0.2.21", "192.0.2.23"]) is None
+    mark(lines).set(Ended(MACHINE, ISO, "192.0.2.22"))
+    assert has_come_up(["192.0.2.21", "192.0.2.22"]) == "192.0.2.22"
+    assert is_marked(mark(lines), MACHINE, ISO)
+    mark(lines).remove()
+    assert has_come_up(["192.0.2.22"]) is None
 
 
 def test_a_mark_that_is_removed_or_damaged_is_none(lines: list[str]) -> None:

@@ -131,7 +131,7 @@ def test_a_refresh_reports_changed_media_and_boot_override(
     assert fake.writes == []
 
 
-def test_the_boot_iso_of_an_interrupted_installation_is_left_by_nobody_else() -> None:
+def test_the_boot_iso_of_an_interrupted_installation_is_to_be_left_there() -> None:
     """Its ejection, as recover.md advises of somebody's media, has `up` wait for a disk that is half written."""
     fake = FakeBmc(FakeClock()).run_from_media(f"http://192.0.2.1/{'ab' * 32}/{HOST}.iso")
     _, warning = engine(fake).drift(AsFound())

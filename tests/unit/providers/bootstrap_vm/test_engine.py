@@ -59,6 +59,8 @@ class Rig:
     node: str | None = None
     running: str | None = None
     """Of a node: the address at which its kubelet listens."""
+    installed: str | None = None
+    """Of a node: the address at which it has come up before."""
     clock: FakeClock = field(default_factory=FakeClock)
     lines: list[str] = field(default_factory=list)
     composed: int = 0
@@ -86,6 +88,7 @@ class Rig:
             lambda: self.vip_macs,
             lambda: self.node,
             lambda: self.running,
+            lambda: self.installed,
             lambda at: own if at in SPEC.nodes else frozenset(),
         )
 
@@ -257,6 +260,18 @@ def test_a_vm_is_removed_by_a_machine_that_has_no_such_bridge() -> None:
     rig = Rig()
     rig.engine.remove(SPEC, replace(rig.network, vip_macs=unasked))
     assert rig.lines == ["removed, with its volumes"]
+
+
+@pytest.mark.parametrize("running", [True, False], ids=["running", "off"])
+def test_a_changed_vm_is_refused_while_its_control_plane_is_off(running: bool) -> None:
+    """Found by simulation (seed 50191), with a server that had just been switched on. As after a power cut."""
+    rig = Rig(installed="192.0.2.21").has(running=running)
+    assert rig.refuses(CHANGED) == (
+        f"{NAME}: its configuration has changed, and 192.0.2.21 of the control plane has run with it already, "
+        "though it does not answer now. Fix: revert the change, or go on to phase production; or begin again with "
+        "`pulumi destroy`"
+    )
+    assert rig.ensure() == ([] if running else [f"start {NAME}"])
 
 
 @pytest.mark.parametrize("sign", ["node", "running"])

@@ -17,9 +17,11 @@ from base.errors import BusyError, HypervisorError, PayloadError
 from base.lock import held
 from providers.bootstrap_vm import provider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
+from providers.mark_file import Ended, MarkFile
 from testing import payloads
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import BASE, FakeHypervisor
+from wires.bmc.client import Identity
 from wires.libvirt.hypervisor import Domain
 
 NAME = "okd-bootstrap"
@@ -77,7 +79,8 @@ class Now:
 
 
 @pytest.fixture
-def adapters(monkeypatch: pytest.MonkeyPatch, lock_folder: Path) -> FakeAdapters:
+def adapters(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lock_folder: Path) -> FakeAdapters:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     adapters = FakeAdapters()
     monkeypatch.setattr(provider, "connected", adapters.connected)
     monkeypatch.setattr(provider, "macs_on", adapters.macs_on)
@@ -229,6 +232,15 @@ class TestUpdate:
         with pytest.raises(HypervisorError, match=r"has changed, and 192\.0\.2\.22 of the control plane runs"):
             BootstrapVmProvider().update(NAME, props, changed(props))
         assert adapters.hypervisor.calls == []
+        assert adapters.hypervisor.domains[NAME].running
+
+    def test_a_changed_ignition_is_refused_for_an_installed_node(
+        self, adapters: FakeAdapters, props: dict[str, Any]
+    ) -> None:
+        BootstrapVmProvider().create(props)
+        MarkFile.of("redfish://bmc", print).set(Ended(Identity("uuid", "serial"), "ab" * 32, "192.0.2.22"))
+        with pytest.raises(HypervisorError, match=r"has changed, and 192\.0\.2\.22 of the control plane has run"):
+            BootstrapVmProvider().update(NAME, props, changed(props))
         assert adapters.hypervisor.domains[NAME].running
 
     def test_a_change_that_a_running_vm_does_not_need_leaves_it_as_it_is(

@@ -118,6 +118,18 @@ def test_a_server_whose_disk_does_not_boot_is_wiped_once_it_is_off() -> None:
     assert (rig.is_installed(), rig.bmc.installs) == (True, 2)
 
 
+def test_a_mark_has_the_nodes_address_once_its_system_has_come_up() -> None:
+    rig = Rig()
+    rig.bmc.lost = lambda _: kill_at(rig, 4)
+    with pytest.raises(KeyboardInterrupt):
+        rig.run()
+    assert rig.mark.ended
+    assert rig.mark.ended.address == ""
+    rig.bmc.lost = lambda _: None
+    rig.run()
+    assert rig.mark.ended.address == rig.installation().host.address
+
+
 def test_the_mark_of_another_boot_iso_or_machine_does_not_count() -> None:
     for change in ("iso", "machine"):
         rig = Rig()
