@@ -6,6 +6,7 @@ from dataclasses import asdict, replace
 
 from base.clock import SYSTEM_CLOCK
 from base.errors import (
+    BmcAuthError,
     BmcError,
     BmcIdentityError,
     BmcTimeoutError,
@@ -135,10 +136,14 @@ def _follow(old: BmcHostSpec, new: BmcHostSpec) -> None:
 def _undeletable(error: BmcError, urn: str) -> BmcError:
     """Return the error of a server that cannot be given up, with the way out for a BMC that will never answer."""
     kind = BmcTimeoutError if isinstance(error, BmcTransientError) else type(error)
-    # The host may be gone from the install-config: a fix that names another consent would not help.
-    own = "" if isinstance(error, BmcIdentityError) else error.fault.fix
+    # The host may be gone from the install-config: a fix that names another consent would not help. An `up` without a
+    # target would install what a half of a destroy has deleted.
+    own = "" if isinstance(error, BmcAuthError | BmcIdentityError) else error.fault.fix
+    if isinstance(error, BmcIdentityError):
+        own = "check its address, network and power, and run this command again"
+    moved = f"if its BMC has another address or login now, write that, and run `pulumi up --target {word(urn)}` first"
     gone = f"if its machine is gone for good, switch it off, and run `pulumi state delete {word(urn)}`"
-    fix = f"{own or 'check its address, network and power, and run this command again'}; {gone}"
+    fix = "; ".join(filter(None, (own, moved, gone)))
     return kind(error.fault.what, where=error.fault.where, fix=fix)
 
 

@@ -5,7 +5,7 @@ import re
 import shlex
 
 from testing.fakes.emulator import Emulator
-from testing.project import MACHINES, Project
+from testing.project import MACHINES, NAMES, Project
 
 FIRST, SECOND, THIRD = MACHINES
 
@@ -17,11 +17,10 @@ def exchange(project: Project, *inputs: str) -> None:
         one[name], other[name] = other[name], one[name]
 
 
-def fix_in(text: str) -> str:
-    """Return the only command of a fix."""
-    commands = {shlex.join(shlex.split(command)) for command in re.findall(r"`(pulumi state delete [^`]+)`", text)}
-    (command,) = commands
-    return command
+def fixes_in(text: str, command: str) -> list[list[str]]:
+    """Return the words of each command of `pulumi` that begins so, behind its name, in the fixes of a run."""
+    found = {(*shlex.split(each),) for each in re.findall(rf"`pulumi ({command} [^`]+)`", text)}
+    return sorted(map(list, found))
 
 
 def test_a_mix_up_touches_no_server_and_its_fix_ends_it(project: Project, bmc: Emulator) -> None:
@@ -71,20 +70,24 @@ def test_a_server_is_replaced_once_its_former_machine_is_off(project: Project, b
     assert (bmc.guest.installs[THIRD], bmc.writes_to(SECOND, since)) == (1, [])
 
 
-def test_a_host_whose_bmc_is_gone_is_given_up_by_the_fix_of_its_error(project: Project, bmc: Emulator) -> None:
-    """Case P5: neither `up` nor `destroy` ended without that BMC."""
+def test_a_destroy_without_its_bmcs_ends_by_the_fixes_of_its_errors(project: Project, bmc: Emulator) -> None:
+    """Case P5: neither `up` nor `destroy` ended without a BMC; one is elsewhere now, the other one is gone."""
     project.site["bmc_deadline_s"] = 2
     project.pulumi("up", "--yes", "--skip-preview")
     state = json.loads(project.pulumi("stack", "export"))
     for resource in state["deployment"]["resources"]:
-        if resource["urn"].endswith("::okd-master-1"):
+        if resource["urn"].partition("BmcHost::")[2] in NAMES:
             for side in ("inputs", "outputs"):
                 bmc_of = resource[side]["bmc"]
                 bmc_of["address"] = bmc_of["address"].replace(f":{bmc.port}/", ":1/")
     (project.folder / "state.json").write_text(json.dumps(state))
     project.pulumi("stack", "import", "--file", str(project.folder / "state.json"))
-    del project.site["hosts"]["okd-master-1"]
-    fix = fix_in(project.pulumi("up", "--yes", "--skip-preview", fails=True))
-    project.pulumi(*shlex.split(fix)[1:], "--yes")
-    project.pulumi("up", "--yes", "--skip-preview")
+    refused = project.pulumi("destroy", "--yes", "--skip-preview", fails=True)
+    (elsewhere, _), (_, gone) = fixes_in(refused, "up --target"), fixes_in(refused, "state delete")
+    assert (elsewhere[-1][-12:], gone[-1][-12:]) == (*NAMES,)
+    since = len(bmc.writes)
+    project.pulumi(*elsewhere, "--yes", "--skip-preview")
+    assert bmc.writes[since:] == []
+    project.pulumi(*gone, "--yes")
     project.pulumi("destroy", "--yes", "--skip-preview")
+    assert [bmc.guest.systems.get_power_state(uuid) for uuid in NAMES.values()] == ["Off", "On"]
