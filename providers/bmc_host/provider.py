@@ -141,7 +141,8 @@ def _undeletable(error: BmcError, urn: str) -> BmcError:
     own = "" if isinstance(error, BmcAuthError | BmcIdentityError) else error.fault.fix
     if isinstance(error, BmcIdentityError):
         own = "check its address, network and power, and run this command again"
-    moved = f"if its BMC has another address or login now, write that, and run `pulumi up --target {word(urn)}` first"
+    again = f"run `pulumi up --target {word(urn)} --config destroyable=true` first"
+    moved = f"if its BMC has another address or login now, write that, with the host in the file, and {again}"
     gone = f"if its machine is gone for good, switch it off, and run `pulumi state delete {word(urn)}`"
     fix = "; ".join(filter(None, (own, moved, gone)))
     return kind(error.fault.what, where=error.fault.where, fix=fix)

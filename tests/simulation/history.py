@@ -47,8 +47,9 @@ class Act:
     """What the operator does next.
 
     Args:
-        what: `up`, `refresh`, `destroy`; `wait`; `happen`; or `set`, an option.
+        what: `up`, `up --target`, `refresh`, `destroy`; `wait`; `happen`; or `set`, an option.
         phase: Of `up`.
+        target: Of `up --target`: the resource.
         kill_at_s: Seconds after its begin at which the run is killed. None: it is not.
         kill_at_write: Number of the write before which it is killed. None: it is not.
         seconds: Of `wait`.
@@ -57,6 +58,7 @@ class Act:
 
     what: str
     phase: str = ""
+    target: str = ""
     kill_at_s: float | None = None
     kill_at_write: int | None = None
     go_on: bool = False

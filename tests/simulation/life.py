@@ -8,6 +8,7 @@ from typing import Any
 from base.errors import ConfigError
 from base.spec import Spec
 from providers import registered
+from providers.bmc_host.model import BmcHostSpec
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.machines.model import MachinesSpec
@@ -61,7 +62,7 @@ class Life:
         self.stack = Stack(self._bounded)
         self.operator = Operator(self.world)
         self.operation = ""
-        self.is_half_destroyed = False
+        self.is_half_destroyed = self.ignores_protect = False
         self.runs = 0
         self._set_traits()
         self.found = dict[str, tuple[BootOverride, ...]]()
@@ -197,6 +198,9 @@ class Life:
     def _operate(self, act: Act) -> Report:
         if act.what == "refresh":
             return self.stack.refresh()
+        if act.what == "up --target":
+            (target,) = (it for it in program(self.world.site, self.wanted) if it.name == act.target)
+            return self.stack.up_target(target)
         if act.what == "destroy":
             return self._operate_destroy(ignore_protect=act.ignore_protect)
         try:
@@ -207,7 +211,7 @@ class Life:
     def _operate_destroy(self, *, ignore_protect: bool) -> Report:
         if not ignore_protect and any(kept.protect for kept in self.stack.kept.values()):
             return self.stack.destroy()  # which is refused
-        self.world.serves, self.is_half_destroyed = False, True
+        self.world.serves, self.is_half_destroyed, self.ignores_protect = False, True, ignore_protect
         try:
             report = self.stack.destroy(ignore_protect=ignore_protect)
         finally:
@@ -328,7 +332,7 @@ class Life:
     def _converge(self) -> bool:
         """Bring the cluster to its goal, doing what the errors say; return whether that is reached."""
         if self.is_half_destroyed:  # whoever began that ends it
-            self._destroy()
+            self._destroy(ignore_protect=self.ignores_protect)  # by the same command
         kept = self.stack.kept.get(API)
         phase = getattr(kept.spec, "phase", "bootstrap") if kept else "bootstrap"
         etcd = self.world.cluster.etcd
@@ -384,9 +388,18 @@ class Life:
                 is_gone = server and server.machine.serial != f"SERIAL-{server.name}"
                 if is_gone and "if its machine is gone for good" in str(error):
                     del self.stack.kept[name]
+                elif server and "run `pulumi up --target" in str(error) and self._has_moved(name):
+                    self.wanted = replace(self.wanted, destroyable=True)
+                    self._run(Act("up --target", target=name))
             if (vm := self.stack.kept.get(VM)) and isinstance(vm.spec, BootstrapVmSpec):
                 self.operator.built_mib = vm.spec.memory_mib
             self.wanted = self.operator.follow(report, self.wanted, self._recorded())
+
+    def _has_moved(self, name: str) -> bool:
+        """Whether the operator wants another address or login of a BMC than the state has."""
+        kept, wanted = self.stack.kept[name].spec, {it.name: it for it in program(self.world.site, self.wanted)}
+        new = wanted[name].spec(self.stack.outs()) if name in wanted else kept
+        return isinstance(kept, BmcHostSpec) and isinstance(new, BmcHostSpec) and new.bmc != kept.bmc
 
     def _recorded(self) -> set[str]:
         outs = [kept.outs for kept in self.stack.kept.values() if isinstance(kept.outs, HostProvisioningOuts)]

@@ -152,8 +152,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "the VM is rebuilt under a control plane": (
         "providers.bootstrap_vm.engine",
-        "        if domain and (runs := ",
-        "        if False and (runs := ",
+        "            self._refuse_change(vm, network, node)\n",
+        "            pass\n",
     ),
     "a VM that went off is not started again": (
         "providers.bootstrap_vm.engine",

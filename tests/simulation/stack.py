@@ -93,6 +93,13 @@ class Stack:
             self._delete([name for name in self.kept if name not in names | kept], report, go_on=go_on)
         return report
 
+    def up_target(self, declared: Declared) -> Report:
+        """Preview, then update one resource: `--target`."""
+        report = Report()
+        if self._attempt(report, declared.name, partial(self._preview, declared)):
+            self._attempt(report, declared.name, partial(self._step, declared, report))
+        return report
+
     def refresh(self) -> Report:
         """Read all resources."""
         report = Report()
