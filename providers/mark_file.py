@@ -1,7 +1,6 @@
 """The marks of installations that have ended, in files on the provisioner."""
 
 import hashlib
-from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -72,10 +71,9 @@ class MarkFile:
             raise ProvisioningError(what, where=str(self.path), fix=fix) from None
 
 
-def has_come_up(nodes: Collection[str]) -> str | None:
-    """Return the first address of a node whose system has come up by a mark, though it may be off now; or None."""
-    addresses = {ended.address for path in _folder().glob("*.json") if (ended := _read(path))}
-    return next((node for node in nodes if node in addresses), None)
+def marks() -> list[Ended]:
+    """Return the marks of all installations from this provisioner."""
+    return [ended for path in sorted(_folder().glob("*.json")) if (ended := _read(path))]
 
 
 def _read(path: Path) -> Ended | None:

@@ -32,6 +32,7 @@ from wires.bmc_clients import client_of, exclusive
 from wires.shown_certificate import expiry_warning
 
 READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the others
+CHECK_FIX = "check its address, network and power, and run this command again"
 
 
 class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
@@ -136,11 +137,13 @@ def _follow(old: BmcHostSpec, new: BmcHostSpec) -> None:
 def _undeletable(error: BmcError, urn: str) -> BmcError:
     """Return the error of a server that cannot be given up, with the way out for a BMC that will never answer."""
     kind = BmcTimeoutError if isinstance(error, BmcTransientError) else type(error)
-    # The host may be gone from the install-config: a fix that names another consent would not help. An `up` without a
-    # target would install what a half of a destroy has deleted.
-    own = "" if isinstance(error, BmcAuthError | BmcIdentityError) else error.fault.fix
-    if isinstance(error, BmcIdentityError):
-        own = "check its address, network and power, and run this command again"
+    match error:
+        case BmcAuthError():  # whose own fix is an `up` of all: it would install what half of a destroy has deleted
+            own = ""
+        case BmcIdentityError():  # whose own fix names another consent: the host may be gone from the install-config
+            own = CHECK_FIX
+        case _:
+            own = error.fault.fix or CHECK_FIX
     again = f"run `pulumi up --target {word(urn)} --config destroyable=true` first"
     moved = f"if its BMC has another address or login now, write that, with the host in the file, and {again}"
     gone = f"if its machine is gone for good, switch it off, and run `pulumi state delete {word(urn)}`"

@@ -79,17 +79,20 @@ class BootstrapVmEngine:
                 base image differs, or a control plane would lose its bootstrap. Nothing was touched.
         """
         domain = self._own(vm)
-        self._refuse_twin(vm, domain, network)
+        if domain and domain.build == vm.build and domain.running:
+            self.report(Progress("running"))
+            return
+        macs = network.vip_macs()
+        self._refuse_twin(vm, domain, macs)
         if domain and domain.build == vm.build:
-            if not domain.running:
-                self._refuse_foreign_vip(vm, network, has_run=True)
-                self.hypervisor.start(vm.name)
-            self.report(Progress("running" if domain.running else "started again"))
+            self._refuse_foreign_vip(vm, network, macs, has_run=True)
+            self.hypervisor.start(vm.name)
+            self.report(Progress("started again"))
             return
         node = network.answering_node()
         if domain:
             self._refuse_change(vm, network, node)
-        self._refuse_foreign_vip(vm, network, is_changed=domain is not None)
+        self._refuse_foreign_vip(vm, network, macs, is_changed=domain is not None)
         if node:  # a new disk is another cluster
             raise HypervisorError(f"it is gone, and {node} answers already", where=vm.name, fix=GONE_FIX)
         # Fetch what may be missing before ending the existing VM.
@@ -107,7 +110,7 @@ class BootstrapVmEngine:
         """
         domain = self._own(vm)
         with suppress(SegmentError):  # of a machine that is not on its network, and can ask nobody there
-            self._refuse_twin(vm, domain, network)
+            self._refuse_twin(vm, domain, network.vip_macs())
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (docs/adr/0074).
         if domain and (node := network.answering_node() or network.running_node()):
             what = f"no handoff has ended it, and {node} of the control plane runs already"
@@ -140,14 +143,14 @@ class BootstrapVmEngine:
             raise HypervisorError(what, where=vm.name, fix=fix)
         return domain
 
-    def _refuse_twin(self, vm: BootstrapVmSpec, domain: Domain | None, network: NetworkProbes) -> None:
+    def _refuse_twin(self, vm: BootstrapVmSpec, domain: Domain | None, macs: frozenset[str]) -> None:
         """Refuse while the VM runs under another libvirt, as where two provisioners share the stack's state.
 
         A second one would have the same MAC and addresses; and the first one would keep the VIP once this one has
         forgotten it.
         """
-        if not (domain and domain.running) and vm.mac in network.vip_macs():
-            what = f"it does not run here, and its MAC {vm.mac} answers {network.vip}: it runs on another machine"
+        if not (domain and domain.running) and vm.mac in macs:
+            what = f"it does not run here, and its MAC {vm.mac} answers {vm.vip}: it runs on another machine"
             end = f"`virsh destroy {word(vm.name)}; virsh undefine {word(vm.name)}`"
             fix = f"run this on the provisioner that has started it; if that one is given up, end the VM there: {end}"
             raise HypervisorError(what, where=vm.name, fix=fix)
@@ -170,9 +173,15 @@ class BootstrapVmEngine:
         return path
 
     def _refuse_foreign_vip(
-        self, vm: BootstrapVmSpec, network: NetworkProbes, *, has_run: bool = False, is_changed: bool = False
+        self,
+        vm: BootstrapVmSpec,
+        network: NetworkProbes,
+        macs: frozenset[str],
+        *,
+        has_run: bool = False,
+        is_changed: bool = False,
     ) -> None:
-        others = network.vip_macs() - {vm.mac}
+        others = macs - {vm.mac}
         if others and has_run and vm.balancer is Balancer.CLUSTER:
             # Until its API is ready, the VM takes the VIP from no node that serves (docs/adr/0069).
             others = others.difference(*map(network.macs_of, vm.nodes))

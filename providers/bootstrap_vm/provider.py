@@ -11,7 +11,7 @@ from base.lock import held
 from payload.checks import read_bootstrap
 from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes, base_taken_away
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
-from providers.mark_file import has_come_up
+from providers.mark_file import marks
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row
 from wires.api.https import connect_problem
@@ -64,10 +64,15 @@ def _network(spec: BootstrapVmSpec) -> NetworkProbes:
         vip_macs=lambda: macs_on(spec.bridge, spec.vip),
         answering_node=lambda: _listening(spec.nodes, API_PORT),
         running_node=lambda: _listening(spec.nodes, KUBELET_PORT),
-        installed_node=lambda: has_come_up(spec.nodes),
+        installed_node=lambda: _installed(spec.nodes),
         macs_of=lambda address: macs_on(spec.bridge, address),
     )
 
 
 def _listening(nodes: tuple[str, ...], port: int) -> str | None:
     return next((node for node in nodes if connect_problem(node, port) is None), None)
+
+
+def _installed(nodes: tuple[str, ...]) -> str | None:
+    addresses = {mark.address for mark in marks()}
+    return next((node for node in nodes if node in addresses), None)

@@ -157,7 +157,7 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "a VM that went off is not started again": (
         "providers.bootstrap_vm.engine",
-        "                self.hypervisor.start(vm.name)\n            self.report",
+        "            self.hypervisor.start(vm.name)\n            self.report",
         "            self.report",
     ),
     "the VM's volumes are left": (

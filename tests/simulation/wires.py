@@ -3,7 +3,7 @@
 import heapq
 import random
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -32,7 +32,7 @@ from providers.mark_file import Ended
 from providers.pulumi import plugin
 from providers.vip_handoff import adapters
 from testing.fakes.bmc import FakeBmc
-from tests.simulation.cluster import SimMembers
+from tests.simulation.api import SimMembers
 from tests.simulation.media import SimMedia
 from tests.simulation.servers import REQUEST_S, Server
 from tests.simulation.site import way
@@ -141,7 +141,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (network_preflight, {"LocalNetworkProbe": lambda _: _Probe(world)}),
         (bootstrap_vm, {**_on_segment(world), "held": lambda key: _held(world, key), "connected": _connected(world)}),
         (bootstrap_vm, {"macs_on": lambda _, address: world.macs_at(address), "read_bootstrap": lambda *_: b"{}"}),
-        (bootstrap_vm, {"compose": lambda *_: b"{}", "has_come_up": lambda nodes: _has_come_up(world, nodes)}),
+        (bootstrap_vm, {"compose": lambda *_: b"{}", "marks": world.marks.values}),
         (vip_handoff, {**_on_segment(world), "macs_at": world.macs_at, "held": lambda key: _held(world, key)}),
         (vip_handoff, {"read_kubeconfig": lambda _: True, "kubeconfig_text": lambda _: "", "unproven": lambda: None}),
         (vip_handoff, {"read_payload": lambda *_: b"", "api_ca": lambda *_: "", "Api": lambda *_: _Api(world)}),
@@ -203,11 +203,6 @@ def _told(world: World, severity: str, line: str) -> None:
 def _read(request: Request, read: dict[str, Content] = {}) -> Content:  # noqa: B006
     """Return a request's content, which is the same each time: to parse it costs more than all else of a poll."""
     return read.get(request.spec.request) or read.setdefault(request.spec.request, content_of(request))
-
-
-def _has_come_up(world: World, nodes: Collection[str]) -> str | None:
-    up = {ended.address for ended in world.marks.values()}
-    return next((node for node in nodes if node in up), None)
 
 
 @contextmanager

@@ -8,8 +8,9 @@ from functools import partial
 from base.errors import SegmentError
 from cluster.values.vrrp import API, INGRESS
 from providers.mark_file import Ended
+from tests.simulation.api import SimKube
 from tests.simulation.clock import SimClock
-from tests.simulation.cluster import BOOTSTRAP, Cluster, Node, SimKube, pace
+from tests.simulation.cluster import BOOTSTRAP, Cluster, Node, pace
 from tests.simulation.media import SimMedia
 from tests.simulation.promises import Watch
 from tests.simulation.segment import Check, Speaker, Vip

@@ -224,6 +224,13 @@ PRODUCTION = """
         platform.has_no_second_owner
         status.finds_nothing_wrong in production
 """
+GATE = f"""
+        proofs.node_to_freeze
+        suspend {NODE.name}
+        try_run up --yes --skip-preview
+        proofs.serves_while_hung {NODE.name}
+        resume {NODE.name}
+"""
 CALLS = {
     "kubernetes/bootstrap": """
         writer.start
@@ -236,14 +243,7 @@ CALLS = {
         proofs.etcd_operator().start
         status.finds_nothing_wrong in phase bootstrap
     """,
-    "kubernetes/gate_refuses": f"""
-        proofs.node_to_freeze
-        suspend {NODE.name}
-        try_run up --yes --skip-preview
-        proofs.serves_while_hung {NODE.name}
-        resume {NODE.name}
-        proofs.serves_again
-    """,
+    "kubernetes/gate_refuses": f"{GATE}proofs.serves_again",
     "kubernetes/production": PRODUCTION,
     "mistakes_are_refused": "refuse_all … …",
     "bootstrap": """
@@ -256,14 +256,7 @@ CALLS = {
         writer.start
     """,
     "preview": "",
-    "gate_refuses": f"""
-        proofs.node_to_freeze
-        suspend {NODE.name}
-        try_run up --yes --skip-preview
-        proofs.serves_while_hung {NODE.name}
-        resume {NODE.name}
-        proofs.bootstrap_serves
-    """,
+    "gate_refuses": f"{GATE}proofs.bootstrap_serves",
     "production": PRODUCTION.replace("proofs.nodes_are_ready … …\n", ""),
     "nothing_changes": "refuse … … back to phase bootstrap a cluster in production cannot go back to bootstrap",
     "secrets": "",

@@ -6,7 +6,7 @@ import pytest
 
 from base.errors import ProvisioningError
 from providers.host_provisioning.installation.evidence import Evidence
-from providers.mark_file import Ended, MarkFile, has_come_up
+from providers.mark_file import Ended, MarkFile, marks
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from wires.bmc.client import Identity
@@ -44,12 +44,12 @@ def test_a_system_that_has_come_up_is_known_by_its_address(lines: list[str]) -> 
     mark(lines, "redfish://other").set(Ended(OTHER, ISO))
     mark(lines, "redfish://damaged").set(Ended(OTHER, ISO, "192.0.2.23"))
     mark(lines, "redfish://damaged").path.write_text("{")
-    assert has_come_up(["192.0.2.21", "192.0.2.23"]) is None
+    assert [each.address for each in marks()] == [""]
     mark(lines).set(Ended(MACHINE, ISO, "192.0.2.22"))
-    assert has_come_up(["192.0.2.21", "192.0.2.22"]) == "192.0.2.22"
+    assert sorted(each.address for each in marks()) == ["", "192.0.2.22"]
     assert is_marked(mark(lines), MACHINE, ISO)
     mark(lines).remove()
-    assert has_come_up(["192.0.2.22"]) is None
+    assert [each.address for each in marks()] == [""]
 
 
 def test_a_mark_that_is_removed_or_damaged_is_none(lines: list[str]) -> None:

@@ -346,7 +346,7 @@ class TestAnswering:
             # Without a target, `up` would install again what a half of a destroy has deleted.
             pytest.param(
                 lambda it, state: it.delete("u", state),
-                "Fix: if .* run `pulumi up --target [^`]+ --config destroyable=true` first; if",
+                "Fix: if its BMC has .* run `pulumi up --target [^`]+ --config destroyable=true` first; if",
                 id="delete",
             ),
         ],
