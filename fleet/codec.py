@@ -30,12 +30,17 @@ BOUND = b"binary/aes-256-gcm-bound"
 """Sealed for one workflow or activity: the associated data name it."""
 UNBOUND = b"binary/aes-256-gcm"
 """Sealed by a release that bound nothing: recorded histories have it. A site refuses an order that names no run."""
+NOT_STARTED = Payload(metadata={"encoding": b"json/plain"}, data=b'"ACTIVITY_ID_NOT_STARTED"')
+"""The server's own words for an activity that was cancelled while no worker had it. It has no key to seal them.
+
+Source: `activityCancellationMsgActivityNotStarted` of temporalio/temporal, in workflow_task_completed_handler.go.
+"""
 ONE_KEY = "give all workers and the command line the fleet's one key"
 """The fix for two keys."""
 
 
 class FleetCodec(PayloadCodec, WithSerializationContext):
-    """AES-256-GCM with the fleet's key. A payload that is not encrypted is refused, as one of another key.
+    """AES-256-GCM with the fleet's key. Except `NOT_STARTED`, a payload that is not encrypted is refused.
 
     Args:
         key: The fleet's.
@@ -78,6 +83,8 @@ class FleetCodec(PayloadCodec, WithSerializationContext):
         return nonce + self._cipher.encrypt(nonce, content, self._use)
 
     def _opened(self, payload: Payload) -> Payload:
+        if payload == NOT_STARTED:
+            return payload
         uses = {BOUND: self._use, UNBOUND: b""}
         try:
             use = uses[payload.metadata.get("encoding", b"")]

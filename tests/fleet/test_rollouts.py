@@ -402,3 +402,15 @@ def test_a_site_without_a_worker_is_waited_for(play: Play) -> None:
         await fleet.until(is_in_production)
 
     play("another", scenario)
+
+
+def test_a_cluster_that_is_cancelled_before_its_site_has_begun_ends(play: Play) -> None:
+    """The server then answers for the site, with words that nobody sealed."""
+
+    async def scenario(fleet: Rollouts) -> None:
+        rollout = await fleet.start(wave(order("absent-a")))
+        await fleet.at("absent-a", CHECK)
+        await desk.cancel(fleet.client, cluster_id("absent-a"))
+        assert await rollout.result() == {"absent-a": CANCELLED}
+
+    play("nobody", scenario)

@@ -15,7 +15,7 @@ from temporalio.converter import (
 from temporalio.exceptions import ApplicationError
 
 from base.errors import ConfigError
-from fleet.codec import BOUND, KEY_FILE, UNBOUND, converter, write_key
+from fleet.codec import BOUND, KEY_FILE, NOT_STARTED, UNBOUND, converter, write_key
 from fleet.messages import Approval, Order
 
 ORDER = Order("north-a", "north", "c0ffee", ["bootstrap"], [Approval("bootstrap", "5eed", "somebody")])
@@ -88,6 +88,13 @@ def test_what_is_not_sealed_or_was_changed_is_refused(key_file: Path) -> None:
         with pytest.raises(ConfigError) as caught:
             opened(converter(), payload)
         assert str(caught.value) == OTHER_KEY
+
+
+def test_the_servers_own_words_stand_for_no_message(key_file: Path) -> None:
+    """They pass as the details of a cancelled activity; the server cannot give them for an order."""
+    assert asyncio.run(converter().decode([NOT_STARTED])) == ["ACTIVITY_ID_NOT_STARTED"]
+    with pytest.raises(TypeError, match="Cannot convert"):
+        opened(converter(), NOT_STARTED)
 
 
 def of_activity(activity: str, workflow: str = "cluster/north-a") -> SerializationContext:
