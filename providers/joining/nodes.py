@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from base.clock import Clock
+from base.errors import ProvisioningError
 from base.progress import Say
 from base.shown import short
 from base.spec import Model
@@ -31,7 +32,16 @@ from providers.joining.certificates import (
     content_of,
     refusal,
 )
-from wires.api.resources import NODE_LIST, ChangedError, KubernetesWriter, Metadata, Status, unasked
+from wires.api.resources import (
+    ALIVE,
+    NODE_LIST,
+    ChangedError,
+    KubernetesWriter,
+    Metadata,
+    Status,
+    answer_first,
+    unasked,
+)
 from wires.bmc.client import Identity
 from wires.bmc.identity import is_shared
 
@@ -146,7 +156,8 @@ class Joining:
     _warned: Counter[str] = field(default_factory=Counter)
     """Number of warnings by the host that their request is for; empty for all other requests."""
     _nodes: dict[str, Node] = field(default_factory=dict)
-    _unreachable: str | None = None
+    _silence: OSError | None = None
+    """Why the last poll read nothing."""
     _next_poll_at: float = 0.0
 
     def approve_requests(self, host: str) -> None:
@@ -156,10 +167,20 @@ class Joining:
             self._poll_if_due()
 
     def is_node(self, host: str, machine: Identity) -> bool:
-        """Return whether a host's node is this machine, by its system UUID; False if the API does not answer."""
+        """Return whether a host's node is this machine, by its system UUID; False if no API answers.
+
+        Raises:
+            ProvisioningError: The API is there, and does not say it.
+        """
         with self._lock:
             self._poll_if_due()
-        return self._is_machine(host, machine)
+        is_it = self._is_machine(host, machine)
+        if isinstance(self._silence, ALIVE) and not is_it:
+            what = f"it may be a node, so it was not wiped: {unasked(self.vip, self._silence)}"
+            raise ProvisioningError(
+                what, where=host, fix=f"{answer_first(self._silence)}, then run `pulumi up` again"
+            )
+        return is_it
 
     def node(self, host: str) -> Node | None:
         """Return a host's node as last read. None: it has none, or the API has not answered yet."""
@@ -168,7 +189,7 @@ class Joining:
     @property
     def is_answered(self) -> bool:
         """Whether the API answered when it was asked last."""
-        return self._unreachable is None
+        return self._silence is None
 
     def _is_machine(self, host: str, machine: Identity) -> bool:
         node = self._nodes.get(host)
@@ -183,8 +204,8 @@ class Joining:
     def missing(self, host: str, address: str) -> str | None:
         """Approve a host's requests, and return what it lacks. None: its node is ready, and its kubelet serves."""
         self.approve_requests(host)
-        if self._unreachable:
-            return self._unreachable
+        if self._silence:
+            return unasked(self.vip, self._silence)
         node = self._nodes.get(host)
         problem = f"node {host} {self._problem_of(host, node)}" if node and self._problem_of(host, node) else None
         if node is None:
@@ -204,9 +225,9 @@ class Joining:
             nodes = self.api.get(self.vip, NODE_LIST, Nodes) or Nodes()
             leases = (self.api.get(self.vip, LEASES, _Leases) if self.woken else None) or _Leases()
         except OSError as error:
-            self._unreachable = unasked(self.vip, error)
+            self._silence = error
             return
-        self._unreachable = None
+        self._silence = None
         self._nodes = {node.metadata.name: node for node in nodes.items}
         for lease in leases.items:
             host = lease.metadata.name

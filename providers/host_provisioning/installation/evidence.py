@@ -34,7 +34,8 @@ class Evidence:
     """What is known of one host beside its BMC.
 
     Args:
-        has_joined: Asks the cluster whether the machine is the host's node; False if nobody can be asked.
+        has_joined: Asks the cluster whether the machine is the host's node; False if nobody can be asked; raises a
+            ProvisioningError if the cluster answers something else.
         answers: Returns whether a kubelet answers at the host's address.
     """
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from base.errors import ProvisioningError
 from providers.joining.nodes import MOST_WARNINGS, Joining
 from testing.certificate_requests import (
     BOOTSTRAPPER,
@@ -19,8 +20,9 @@ from testing.certificate_requests import (
     serving_request,
 )
 from testing.fakes.clock import FakeClock
-from wires.api.resources import ChangedError
+from wires.api.resources import ChangedError, CredentialError
 from wires.bmc.client import Identity
+from wires.certificates import CertificateTimeError
 
 VIP, AT = "192.0.2.5", "2026-11-22T00:00:00+00:00"
 W0, W1 = "192.0.2.31", "192.0.2.32"
@@ -114,6 +116,29 @@ def test_nobody_is_a_node_of_an_api_that_does_not_answer() -> None:
     made = rig(nodes=(node("w0", uuid="c0ffee00-0000-4000-8000-000000000001"),))
     made.cluster.down = ConnectionRefusedError("refused")
     assert not made.joining.is_node("w0", machine("c0ffee00-0000-4000-8000-000000000001"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "fix"),
+    [
+        (CredentialError("status 401"), "first get an auth/kubeconfig that is allowed to do this"),
+        (CertificateTimeError("expired"), "first correct the clock of this machine, or renew the API's certificate"),
+    ],
+)
+def test_a_machine_may_be_a_node_of_an_api_that_does_not_say(answer: OSError, fix: str) -> None:
+    """Its cache lost, it would be wiped; what an earlier poll has read still counts."""
+    uuid = "c0ffee00-0000-4000-8000-000000000001"
+    made = rig(nodes=(node("w0", uuid=uuid),))
+    assert made.joining.is_node("w0", machine(uuid))
+    made.cluster.down = answer
+    made.clock.sleep(2)
+    assert made.joining.is_node("w0", machine(uuid))
+    with pytest.raises(ProvisioningError) as caught:
+        made.joining.is_node("w1", machine(uuid))
+    assert str(caught.value) == (
+        f"w1: it may be a node, so it was not wiped: the API cannot be asked through {VIP}: {type(answer).__name__}: "
+        f"{answer}. Fix: {fix}, then run `pulumi up` again"
+    )
 
 
 def machine(uuid: str) -> Identity:
