@@ -1,6 +1,7 @@
 """The marks of installations that have ended, in files on the provisioner."""
 
 import hashlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
@@ -12,6 +13,8 @@ from base.spec import Model
 from boot_media.tools import cache_dir
 from wires.bmc.client import Identity
 from wires.bmc.identity import MachineId
+
+SUFFIX = ".json"
 
 
 @dataclass(frozen=True)
@@ -40,10 +43,14 @@ class MarkFile:
     @classmethod
     def of(cls, bmc_address: str, warn: Say) -> Self:
         """Return the mark of the system at a BMC's address."""
-        return cls(_folder() / f"{hashlib.sha256(bmc_address.encode()).hexdigest()[:24]}.json", warn)
+        return cls(_folder() / f"{hashlib.sha256(bmc_address.encode()).hexdigest()[:24]}{SUFFIX}", warn)
 
     def read(self) -> Ended | None:
-        """See `Mark`."""
+        """See `Mark`.
+
+        Raises:
+            ProvisioningError: The file is there, and cannot be read: what it says is unknown.
+        """
         return _read(self.path)
 
     def set(self, ended: Ended) -> None:
@@ -72,16 +79,36 @@ class MarkFile:
 
 
 def marks() -> list[Ended]:
-    """Return the marks of all installations from this provisioner."""
-    return [ended for path in sorted(_folder().glob("*.json")) if (ended := _read(path))]
+    """Return the marks of all installations from this provisioner.
+
+    Raises:
+        ProvisioningError: One of them cannot be read, or their folder.
+    """
+    try:
+        names = sorted(os.listdir(_folder()))
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _unreadable(_folder(), str(error.strerror)) from None
+    return [ended for name in names if name.endswith(SUFFIX) and (ended := _read(_folder() / name))]
 
 
 def _read(path: Path) -> Ended | None:
     try:
         marked = _Marked.model_validate_json(read_file(path))
-    except (OSError, ValueError):
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise _unreadable(path, str(error.strerror)) from None
+    except ValueError:
+        raise _unreadable(path, "its content is damaged") from None
     return Ended(marked.machine.identity, marked.iso_sha256, marked.address)
+
+
+def _unreadable(path: Path, why: str) -> ProvisioningError:
+    what = f"cannot be read ({why}), so nobody knows what was installed from here"
+    fix = "have this user read it; or, once each installed server is on, remove it; then run `pulumi up` again"
+    return ProvisioningError(what, where=str(path), fix=fix)
 
 
 def _folder() -> Path:

@@ -17,7 +17,11 @@ class Mark(Protocol):
     """The mark of the last installation behind one BMC, which outlives its run."""
 
     def read(self) -> Ended | None:
-        """Return the installation that is marked, if one is."""
+        """Return the installation that is marked, if one is.
+
+        Raises:
+            ProvisioningError: There is a mark that cannot be read.
+        """
         ...
 
     def set(self, ended: Ended) -> None:

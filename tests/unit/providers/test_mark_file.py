@@ -1,5 +1,6 @@
 """The marks of installations that have ended: how long they last, and of what."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -42,8 +43,6 @@ def test_a_mark_outlives_its_run_and_is_of_one_machine_and_one_boot_iso(lines: l
 
 def test_a_system_that_has_come_up_is_known_by_its_address(lines: list[str]) -> None:
     mark(lines, "redfish://other").set(Ended(OTHER, ISO))
-    mark(lines, "redfish://damaged").set(Ended(OTHER, ISO, "192.0.2.23"))
-    mark(lines, "redfish://damaged").path.write_text("{")
     assert [each.address for each in marks()] == [""]
     mark(lines).set(Ended(MACHINE, ISO, "192.0.2.22"))
     assert sorted(each.address for each in marks()) == ["", "192.0.2.22"]
@@ -52,14 +51,37 @@ def test_a_system_that_has_come_up_is_known_by_its_address(lines: list[str]) -> 
     assert [each.address for each in marks()] == [""]
 
 
-def test_a_mark_that_is_removed_or_damaged_is_none(lines: list[str]) -> None:
+def test_a_mark_that_is_removed_is_none(lines: list[str]) -> None:
+    assert marks() == []
     mark(lines).set(Ended(MACHINE, ISO))
     mark(lines).remove()
     assert not is_marked(mark(lines), MACHINE, ISO)
     mark(lines).remove()
+
+
+def damage(file: Path) -> None:
+    file.write_text('{"machine": {')
+
+
+def lock_away(file: Path) -> None:
+    file.unlink()
+    file.symlink_to(file.name)  # root may read whatever has no permission
+
+
+@pytest.mark.parametrize(
+    ("spoil", "why"), [(damage, "its content is damaged"), (lock_away, "Too many levels of symbolic links")]
+)
+def test_a_mark_that_cannot_be_read_is_not_none(lines: list[str], spoil: Callable[[Path], None], why: str) -> None:
+    """Without one, the disk would be wiped, and the bootstrap VM built anew."""
     mark(lines).set(Ended(MACHINE, ISO))
-    mark(lines).path.write_text('{"machine": {')
-    assert not is_marked(mark(lines), MACHINE, ISO)
+    spoil(mark(lines).path)
+    for read in (lambda: is_marked(mark(lines), MACHINE, ISO), marks):
+        with pytest.raises(ProvisioningError) as caught:
+            read()
+        assert str(caught.value) == (
+            f"{mark(lines).path}: cannot be read ({why}), so nobody knows what was installed from here. "
+            "Fix: have this user read it; or, once each installed server is on, remove it; then run `pulumi up` again"
+        )
 
 
 def test_a_mark_that_cannot_be_written_is_a_warning(tmp_path: Path, lines: list[str]) -> None:
