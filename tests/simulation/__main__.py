@@ -5,22 +5,21 @@ import time
 from collections import Counter
 
 from tests.simulation.history import drawn
-from tests.simulation.life import Life
+from tests.simulation.judge import lived
 
 
 def main(words: list[str]) -> int:
     if words[0] == "--tell":
-        life = Life(drawn(words[1]), story=True)
-        life.live()
+        life = lived(drawn(words[1]), story=True)
         print("\n".join(life.world.story))
-        print("\n".join(map(str, life.world.watch.breaches)))
+        print("\n".join(map(str, life.breaches)))
         return 0
     count, first = int(words[0]), int(words[1]) if words[1:] else 0
     began, runs, seconds, broken = time.monotonic(), 0, 0.0, Counter[str]()
     examples: dict[str, list[str]] = {}
     for number in range(first, first + count):
-        life = Life(drawn(str(number)))
-        for breach in life.live():
+        life = lived(drawn(str(number)))
+        for breach in life.breaches:
             broken[breach.promise] += 1
             examples.setdefault(breach.promise, []).append(f"{number}: {breach.what[:300]}")
         runs, seconds = runs + life.runs, seconds + life.world.clock.now()

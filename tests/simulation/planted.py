@@ -230,11 +230,10 @@ def found_by(fault: str, seeds: int) -> str:
     """Plant a fault in this process, which has not imported the program, and return how it was found."""
     sys.meta_path.insert(0, _Finder(*FAULTS[fault]))
     from tests.simulation.history import drawn  # noqa: PLC0415
-    from tests.simulation.life import Life  # noqa: PLC0415
+    from tests.simulation.judge import lived  # noqa: PLC0415
 
     for number in range(seeds):
-        life = Life(drawn(str(number)))
-        if breaches := life.live():
+        if breaches := lived(drawn(str(number))).breaches:
             return f"{number + 1} | {breaches[0].promise}"
     return f"not in {seeds} |"
 

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tests.simulation.history import History
-from tests.simulation.life import Life
+from tests.simulation.judge import lived
 
 TRIES = 200
 LINES, WIDTH = 10, 160
 
 
 def breaks(history: History, promise: str) -> bool:
-    return promise in [breach.promise for breach in Life(history).live()]
+    return promise in [breach.promise for breach in lived(history).breaches]
 
 
 def shrunk(history: History, promise: str) -> History:
@@ -59,8 +59,8 @@ def _shorter(history: History) -> Iterator[History]:
 
 def story(history: History, promise: str) -> list[str]:
     """Tell a history in ten lines: what was done, what happened right before the promise was broken, and that."""
-    life = Life(history, story=True)
-    (breach,) = (it for it in life.live() if it.promise == promise)
+    life = lived(history, story=True)
+    (breach,) = (it for it in life.breaches if it.promise == promise)
     lines = [line.splitlines()[0][:WIDTH] for line in life.world.story]
     end = next(index for index, line in enumerate(lines) if f"BREACH of {promise}" in line)
     told = [line for line in lines[:end] if " warning: " not in line]

@@ -4,7 +4,7 @@ import pytest
 
 from testing.checkout import ROOT
 from tests.simulation.history import HOSTS, Act, Happening, History, Resizing, Sleep, drawn
-from tests.simulation.life import Life
+from tests.simulation.judge import lived
 from tests.simulation.planted import FAULTS, FOUND_BY
 from tests.simulation.shrink import shrunk, story
 
@@ -17,21 +17,19 @@ SEEDS = sorted({*range(30), *FOUND_BY.values()})
 def test_every_history_keeps_every_promise(chunk: int) -> None:
     for number in SEEDS[chunk::CHUNKS]:
         history = drawn(str(number))
-        if breaches := Life(history).live():
+        if breaches := lived(history).breaches:
             promise = breaches[0].promise
             pytest.fail("\n".join(story(shrunk(history, promise), promise)))
 
 
 def test_a_history_is_the_same_each_time() -> None:
-    lives = [Life(drawn("7"), story=True) for _ in range(2)]
-    for life in lives:
-        life.live()
+    lives = [lived(drawn("7"), story=True) for _ in range(2)]
     assert lives[0].world.story == lives[1].world.story
 
 
 def test_a_kind_world_reaches_production_in_two_runs_and_is_left_as_found() -> None:
-    life = Life(History("kind", acts=(Act("up", "bootstrap"), Act("up", "production")), ends_destroyed=True))
-    assert life.live() == []
+    life = lived(History("kind", acts=(Act("up", "bootstrap"), Act("up", "production")), ends_destroyed=True))
+    assert life.breaches == []
     assert life.world.libvirt.generation is None
 
 
@@ -39,16 +37,16 @@ def test_compute_leaves_a_kind_world_in_one_run() -> None:
     leaves = Resizing((Act("up", "production"),), workers=1)
     acts = (Act("up", "bootstrap"), Act("up", "production"))
     history = History("kind", traits=((),) * (HOSTS + 1), acts=acts, workers=2, resizings=(leaves,))
-    life = Life(history, story=True)
-    assert life.live() == []
+    life = lived(history, story=True)
+    assert life.breaches == []
     told = [line.split(" s  ", 1)[1] for line in life.world.story if "okd-worker-1" in line and "pod" in line]
     assert told == ["the pod of okd-worker-1 is evicted"]
 
 
 def test_a_cluster_is_destroyed_in_its_sleep_by_its_bmcs_alone() -> None:
     acts, sleep = (Act("up", "bootstrap"), Act("up", "production")), Sleep(None, None, False, True, stays=True)
-    life = Life(History("asleep", acts=acts, ends_destroyed=True, sleep=sleep))
-    assert life.live() == []
+    life = lived(History("asleep", acts=acts, ends_destroyed=True, sleep=sleep))
+    assert life.breaches == []
     assert life.wanted.power == "off"
     assert not life.stack.kept
 
@@ -63,8 +61,8 @@ def test_a_cluster_is_destroyed_in_its_sleep_by_its_bmcs_alone() -> None:
 def test_a_cluster_whose_etcd_is_lost_is_destroyed_as_the_errors_say(then: tuple[Act, ...]) -> None:
     """Two machines of the control plane die at once (seed 2009): what makes the cluster destroyable is an `up`."""
     dies = Act("happen", happenings=(Happening("majority_dies", 0),))
-    life = Life(History("lost", acts=(Act("up", "bootstrap"), Act("up", "production"), dies, *then)))
-    assert life.live() == []
+    life = lived(History("lost", acts=(Act("up", "bootstrap"), Act("up", "production"), dies, *then)))
+    assert life.breaches == []
     assert life.goal == "production"
     assert life.operator.gives_up
 
