@@ -30,7 +30,7 @@ class Operator:
         errors = [line for error in report.errors.values() for line in str(error).splitlines()]
         for line in (*errors, *self.world.warnings):
             wanted = self._follow(line, wanted)
-        for host in recorded:
+        for host in sorted(recorded):
             server = self.world.servers[host]
             if server.state is Power.OFF and server.system and server.disk:
                 server.press()  # a refresh says: installed, but off
