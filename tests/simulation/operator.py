@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from tests.simulation.servers import System
 from tests.simulation.site import Wanted
 from tests.simulation.stack import Report
 from tests.simulation.world import World
@@ -24,6 +25,8 @@ class Operator:
     """Whether an error has sent him back to phase bootstrap, for a VM that is off."""
     gives_up: bool = False
     """Whether an error has named the way to destroy a cluster whose etcd does not answer."""
+    left_off: dict[str, System] = field(default_factory=dict)
+    """The systems that an error had him switch off, with their hosts."""
 
     def follow(self, report: Report, wanted: Wanted, recorded: Collection[str]) -> Wanted:
         """Do what each error says; return what he wants of the next run."""
@@ -32,6 +35,8 @@ class Operator:
             wanted = self._follow(line, wanted)
         for host in sorted(recorded):
             server = self.world.servers[host]
+            if host in dict(wanted.reinstall) and self.left_off.get(host) is server.system:
+                continue  # an error has said so of one that is to be wiped, and it has not been yet
             if server.state is Power.OFF and server.system and server.disk:
                 server.press()  # a refresh says: installed, but off
         return wanted
@@ -142,4 +147,6 @@ class Operator:
         server = self.world.servers[host]
         if server.state is Power.ON:
             server.press()
+            if server.system:
+                self.left_off[host] = server.system
         return wanted
