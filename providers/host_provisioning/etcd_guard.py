@@ -5,7 +5,7 @@ again, the etcd operator readmits it to etcd. In phase bootstrap, etcd may still
 server has a copy to lose.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from base.clock import Clock
@@ -39,6 +39,7 @@ TAKE_OUT = (
     "take the server out first (docs/how-to/replace-a-control-plane-server.md); or, if an earlier `pulumi up` has "
     "reinstalled it already, remove its line from `reinstall`"
 )
+ONE_EACH = "reinstall or replace one of them in each `pulumi up`"
 REPAIR = "have the etcd operator report all members first (`oc get clusteroperator etcd`), and take no other one out"
 ANSWER = "since etcd is asked before a copy of it is wiped"
 BEFORE_PRODUCTION = "; if it will never answer, run `pulumi destroy`, and install the cluster again"
@@ -92,13 +93,16 @@ class EtcdQuorum:
     in_production: bool = True
     """In phase bootstrap, etcd's operator may not have started."""
 
-    def refuse_member(self, host: str, addresses: Collection[str]) -> None:
-        """Return if a server is no member of etcd.
+    def refuse_members(self, servers: Mapping[str, Collection[str]]) -> None:
+        """Return if no server is a member of etcd.
+
+        Args:
+            servers: The addresses of each, by name.
 
         Raises:
-            ProvisioningError: It is, or the API does not say. Nothing was touched.
+            ProvisioningError: Some are, all of which it names; or the API does not say. Nothing was touched.
         """
-        self.refuse(host, lambda: self._members(host, addresses))
+        self.refuse(" and ".join(servers), lambda: self._members(servers))
 
     def refuse(self, host: str, asked: Callable[[], Problem | None]) -> None:
         """Return if nothing speaks against a wipe.
@@ -147,7 +151,7 @@ class EtcdQuorum:
         Raises:
             OSError: The API cannot be asked.
         """
-        return self.node(host) or self._members(host, addresses) or self._quorum()
+        return self.node(host) or self._members({host: addresses}) or self._quorum()
 
     def absence(self, addresses: Collection[str]) -> str | None:
         """Return why a server is not back in etcd, with all members answering, and none about to be restarted.
@@ -197,14 +201,16 @@ class EtcdQuorum:
         known = {it.address for status in running for it in status.addresses}
         return bool(running) and not known & {*addresses}
 
-    def _members(self, host: str, addresses: Collection[str]) -> Problem | None:
+    def _members(self, servers: Mapping[str, Collection[str]]) -> Problem | None:
         members = listed_members(self.api, self.vip)
         if members is None and not self.in_production:
             return None  # the etcd operator has not started
         if not members:
             return "ConfigMap openshift-etcd/etcd-endpoints names no member of etcd", REPAIR
-        listed = sorted(members & {*addresses})
-        return (f"{host} is a member of etcd ({', '.join(listed)})", TAKE_OUT) if listed else None
+        listed = {host: ", ".join(sorted(members & {*addresses})) for host, addresses in servers.items()}
+        found = [f"{host} is a member of etcd ({own})" for host, own in listed.items() if own]
+        fix = TAKE_OUT if len(found) == 1 else f"{ONE_EACH}, and {TAKE_OUT}"
+        return (" and ".join(found), fix) if found else None
 
     def _quorum(self) -> Problem | None:
         problem = member_problem(self.api, self.vip)

@@ -10,7 +10,7 @@ from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.host_provisioning import composition
 from providers.host_provisioning.departure import Departure
-from providers.host_provisioning.etcd_guard import IN_PRODUCTION
+from providers.host_provisioning.etcd_guard import IN_PRODUCTION, ONE_EACH
 from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.scheduler import install_all
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec, InstallationRecord
@@ -128,21 +128,21 @@ def _departures(
     again = sorted({*plan.reinstall, *plan.replaced}) if spec.role.holds_etcd else []
     _refuse_together(spec, plan, again)
     departures = dict[str, Departure]()
-    for name in (*again, *(plan.joining if spec.out_of_etcd else ())):
+    if not spec.out_of_etcd:
+        servers = {name: spec.hosts[name].addresses for name in again if name not in plan.adopted}
+        if servers and kubeconfig:  # OKD writes one with each payload; without it, this is no OKD
+            composition.quorum_of(spec, kubeconfig).refuse_members(servers)
+        return departures
+    for name in (*again, *plan.joining):
         if name in plan.adopted:
-            if kubeconfig and spec.out_of_etcd and not spec.fenced:
+            if kubeconfig and not spec.fenced:
                 departures[name] = composition.departure_of(spec, kubeconfig, name)  # up, too, once it is a member
             continue
-        if kubeconfig is None and not spec.out_of_etcd:
-            continue  # OKD writes one with each payload; without it, this is no OKD
         known = needed(spec.stack, kubeconfig, f"{plan.option_of(name)}.{name}")
-        if spec.out_of_etcd:
-            if name in plan.joining:
-                composition.control_plane_of(spec, known).prove(name)
-            departures[name] = composition.departure_of(spec, known, name)
-            departures[name].prove()
-        else:
-            composition.quorum_of(spec, known).refuse_member(name, spec.hosts[name].addresses)
+        if name in plan.joining:
+            composition.control_plane_of(spec, known).prove(name)
+        departures[name] = composition.departure_of(spec, known, name)
+        departures[name].prove()
     return departures
 
 
@@ -151,7 +151,7 @@ def _refuse_together(spec: HostProvisioningSpec, plan: InstallationPlan, again: 
     if spec.fenced and again:
         raise ConfigError(*(fenced_fault(plan.option_of(name), name) for name in again))
     if spec.out_of_etcd and len(again) > 1:
-        fix = f"reinstall or replace one of them in each `pulumi up`{IN_PRODUCTION}"
+        fix = f"{ONE_EACH}{IN_PRODUCTION}"
         raise ConfigError(Fault("hosts", f"{' and '.join(again)} hold copies of etcd", fix))
 
 

@@ -49,6 +49,9 @@ class Operator:
             rf"consent\.({HOST})'? ([\w-]+)": lambda it: self._consent(wanted, it[1], it[2]),
             rf"reinstall\.({HOST}) names": lambda it: self._no_reinstall(wanted, [it[1]]),
             rf"not wiped: ({HOST}) is a member of etcd \(": lambda it: self._take_out(wanted, it[1]),
+            r"is a member of etcd \(.*: reinstall or replace one of them in each": lambda it: self._no_reinstall(
+                wanted, re.findall(HOST, it[0])
+            ),  # all but the first, of which the line before tells
             rf"node ({HOST}) has joined already; delete that node": lambda it: self._delete_node(wanted, it[1]),
             rf"`oc delete node ({HOST})`": lambda it: self._delete_node_of_one_gone(wanted, it[1]),
             r"revert the change": lambda _: replace(wanted, memory_mib=self.built_mib),

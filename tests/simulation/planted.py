@@ -40,8 +40,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "a server joins while a member of etcd is dead": (
         "providers.host_provisioning.etcd_guard",
-        " or self._members(host, addresses) or self._quorum()\n",
-        " or self._members(host, addresses)\n",
+        " or self._members({host: addresses}) or self._quorum()\n",
+        " or self._members({host: addresses})\n",
     ),
     "compute that leaves is not drained": (
         "providers.host_provisioning.removal",
@@ -65,8 +65,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "OKD is not asked whether one may become three": (
         "providers.host_provisioning.provision",
-        "                composition.control_plane_of(spec, known).prove(name)\n",
-        "                pass\n",
+        "            composition.control_plane_of(spec, known).prove(name)\n",
+        "            pass\n",
     ),
     "a BMC that fails once ends the comparison of all": (
         "providers.machines.provider",

@@ -176,19 +176,29 @@ def test_an_operator_that_lists_nodes_is_asked_again() -> None:
     api = FakeApi({**OUT, MEMBERS: NODES})
     clock = FakeClock()
     etcd = EtcdQuorum(api, VIP, clock, lambda _: api.resources.update(OUT))
-    etcd.refuse_member("master-2", ["192.0.2.23"])
+    etcd.refuse_members({"master-2": ["192.0.2.23"]})
     assert clock.now() > FakeClock().now()
 
 
 def test_in_phase_bootstrap_only_a_member_is_refused() -> None:
     api = FakeApi({**OUT, NODE: {"metadata": {"name": "master-2"}}})
     etcd = quorum(api, in_production=False)
-    etcd.refuse_member("master-2", ["192.0.2.23"])
+    etcd.refuse_members({"master-2": ["192.0.2.23"]})
     with pytest.raises(ProvisioningError, match=r"master-2 is a member of etcd \(192\.0\.2\.22\)"):
-        etcd.refuse_member("master-2", ["192.0.2.22"])
+        etcd.refuse_members({"master-2": ["192.0.2.22"]})
     api.resources[MEMBERS] = NODES
     with pytest.raises(ProvisioningError, match=UNLISTED):
-        etcd.refuse_member("master-2", ["192.0.2.23"])
+        etcd.refuse_members({"master-2": ["192.0.2.23"]})
+
+
+def test_all_members_that_are_to_be_wiped_are_named_at_once() -> None:
+    """One in each run, as they were named before, took as many runs as servers (simulation, seed 51359)."""
+    servers = {"master-0": ["192.0.2.21"], "master-1": ["192.0.2.22"], "master-2": ["192.0.2.23"]}
+    with pytest.raises(ProvisioningError) as error:
+        quorum(FakeApi(OUT), in_production=False).refuse_members(servers)
+    seen = "master-0 is a member of etcd (192.0.2.21) and master-1 is a member of etcd (192.0.2.22)"
+    told = f"master-0 and master-1 and master-2: not wiped: {seen}. Fix: reinstall or replace one of them in each "
+    assert str(error.value).startswith(f"{told}`pulumi up`, and take the server out first")
 
 
 def test_an_api_that_does_not_answer_allows_nothing() -> None:
