@@ -89,12 +89,11 @@ class BootstrapVmEngine:
             self.hypervisor.start(vm.name)
             self.report(Progress("started again"))
             return
-        node = network.answering_node()
         if domain:
-            self._refuse_change(vm, network, node)
+            self._refuse_change(vm, network)
         self._refuse_foreign_vip(vm, network, macs, is_changed=domain is not None)
-        if node:  # a new disk is another cluster
-            raise HypervisorError(f"it is gone, and {node} answers already", where=vm.name, fix=GONE_FIX)
+        if not domain:
+            self._refuse_new(vm, network)
         # Fetch what may be missing before ending the existing VM.
         base, config = self._base(vm), ignition()
         if domain:
@@ -112,24 +111,24 @@ class BootstrapVmEngine:
         with suppress(SegmentError):  # of a machine that is not on its network, and can ask nobody there
             self._refuse_twin(vm, domain, network.vip_macs())
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (docs/adr/0074).
-        if domain and (node := network.answering_node() or network.running_node()):
-            what = f"no handoff has ended it, and {node} of the control plane runs already"
-            raise HypervisorError(what, where=vm.name, fix=KEPT_FIX)
+        if domain and (seen := _seen_of_control_plane(network)):
+            fix = f"{KEPT_FIX}; or, if this cluster is given up, {_end_by_hand(vm)}, and repeat the command"
+            raise HypervisorError(f"no handoff has ended it, and {seen}", where=vm.name, fix=fix)
         if domain:
             self._end(vm)
         for volume in vm.volumes:
             self.hypervisor.delete_volume(vm.pool, volume)
         self.report(Progress("removed, with its volumes"))
 
-    def _refuse_change(self, vm: BootstrapVmSpec, network: NetworkProbes, node: str | None) -> None:
+    def _refuse_change(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
         """Refuse to build the VM anew for a control plane that is in its cluster, though it may be off now."""
-        if runs := node or network.running_node():
-            seen = f"{runs} of the control plane runs already"
-        elif was := network.installed_node():
-            seen = f"{was} of the control plane has run with it already, though it does not answer now"
-        else:
-            return
-        raise HypervisorError(f"its configuration has changed, and {seen}", where=vm.name, fix=CHANGED_FIX)
+        if seen := _seen_of_control_plane(network):
+            raise HypervisorError(f"its configuration has changed, and {seen}", where=vm.name, fix=CHANGED_FIX)
+
+    def _refuse_new(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
+        """Refuse to build a VM anew, since it is gone, beside a control plane: a new disk is another cluster."""
+        if node := network.answering_node():
+            raise HypervisorError(f"it is gone, and {node} answers already", where=vm.name, fix=GONE_FIX)
 
     def _end(self, vm: BootstrapVmSpec) -> None:
         end(self.hypervisor, vm.name, deadline_s=vm.deadline_s, clock=self.clock, report=self.report)
@@ -138,8 +137,7 @@ class BootstrapVmEngine:
         domain = self.hypervisor.find(vm.name)
         if domain and domain.owner != vm.owner:
             what = f"a domain of this name belongs to {domain.owner or 'somebody else'}, wanted {vm.owner}"
-            commands = f"`virsh destroy {word(vm.name)}; virsh undefine {word(vm.name)}`"
-            fix = f"give one of the two clusters another metadata.name; if that one is no more, {commands}"
+            fix = f"give one of the two clusters another metadata.name; if that one is no more, {_end_by_hand(vm)}"
             raise HypervisorError(what, where=vm.name, fix=fix)
         return domain
 
@@ -151,8 +149,8 @@ class BootstrapVmEngine:
         """
         if not (domain and domain.running) and vm.mac in macs:
             what = f"it does not run here, and its MAC {vm.mac} answers {vm.vip}: it runs on another machine"
-            end = f"`virsh destroy {word(vm.name)}; virsh undefine {word(vm.name)}`"
-            fix = f"run this on the provisioner that has started it; if that one is given up, end the VM there: {end}"
+            started = "run this on the provisioner that has started it"
+            fix = f"{started}; if that one is given up, end the VM there: {_end_by_hand(vm)}"
             raise HypervisorError(what, where=vm.name, fix=fix)
 
     def _base(self, vm: BootstrapVmSpec) -> str:
@@ -214,6 +212,19 @@ class BootstrapVmEngine:
         )
         self.hypervisor.start(vm.name)
         self.report(Progress("started"))
+
+
+def _seen_of_control_plane(network: NetworkProbes) -> str | None:
+    """Return in words that a server of the control plane is in the VM's cluster. None: none was ever seen in it."""
+    if runs := network.answering_node() or network.running_node():
+        return f"{runs} of the control plane runs already"
+    if was := network.installed_node():
+        return f"{was} of the control plane has run with it already, though it does not answer now"
+    return None
+
+
+def _end_by_hand(vm: BootstrapVmSpec) -> str:
+    return f"`virsh destroy {word(vm.name)}; virsh undefine {word(vm.name)}`"
 
 
 def _named(mac: str, vm: BootstrapVmSpec, network: NetworkProbes) -> str:

@@ -147,12 +147,12 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "a VM that no handoff has ended is deleted": (
         "providers.bootstrap_vm.engine",
-        "        if domain and (node := network.answering_node() or network.running_node()):\n",
-        "        if False and (node := network.answering_node() or network.running_node()):\n",
+        "        if domain and (seen := _seen_of_control_plane(network)):\n",
+        "        if False and (seen := _seen_of_control_plane(network)):\n",
     ),
     "the VM is rebuilt under a control plane": (
         "providers.bootstrap_vm.engine",
-        "            self._refuse_change(vm, network, node)\n",
+        "            self._refuse_change(vm, network)\n",
         "            pass\n",
     ),
     "a VM that went off is not started again": (

@@ -378,6 +378,21 @@ def test_a_vm_that_no_handoff_has_ended_is_not_removed(running: bool, holds: boo
     assert rig.hypervisor.calls == []
 
 
+@pytest.mark.parametrize("running", [True, False], ids=["running", "off"])
+def test_a_vm_is_not_removed_while_its_control_plane_is_off(running: bool) -> None:
+    """As after a power cut: what does not answer now is not gone."""
+    rig = Rig(installed="192.0.2.21").has(running=running)
+    with pytest.raises(HypervisorError) as caught:
+        rig.remove()
+    assert str(caught.value) == (
+        f"{NAME}: no handoff has ended it, and 192.0.2.21 of the control plane has run with it already, though it "
+        "does not answer now. Fix: run `pulumi up` without --continue-on-error; if its name, pool or libvirtURI was "
+        "changed, revert that first; or, if this cluster is given up, "
+        f"`virsh destroy {NAME}; virsh undefine {NAME}`, and repeat the command"
+    )
+    assert rig.hypervisor.calls == []
+
+
 def test_a_vm_without_a_control_plane_is_removed() -> None:
     rig = Rig().has()
     rig.vip_macs = frozenset({SPEC.mac})
@@ -388,7 +403,7 @@ def test_a_vm_without_a_control_plane_is_removed() -> None:
 def test_a_vm_that_the_handoff_has_ended_is_removed_beside_nodes() -> None:
     rig = Rig().has()
     del rig.hypervisor.domains[NAME]
-    rig.node = "192.0.2.21"
+    rig.node = rig.installed = "192.0.2.21"
     rig.remove()
     assert list(rig.hypervisor.volumes) == [BASE]
 
