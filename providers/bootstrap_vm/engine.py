@@ -22,6 +22,10 @@ KEPT_FIX = (
 )
 CHANGED_FIX = "revert the change, or go on to phase production; or begin again with `pulumi destroy`"
 GONE_FIX = "if that is a node of this cluster, go on to phase production; else free its address"
+OFF_FIX = (
+    "have it run, and go on to phase production once its API answers; if that never does, begin again with "
+    "`pulumi destroy`"
+)
 
 
 def base_taken_away(old: BootstrapVmSpec, new: BootstrapVmSpec) -> Iterator[Fault]:
@@ -126,9 +130,14 @@ class BootstrapVmEngine:
             raise HypervisorError(f"its configuration has changed, and {seen}", where=vm.name, fix=CHANGED_FIX)
 
     def _refuse_new(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
-        """Refuse to build a VM anew, since it is gone, beside a control plane: a new disk is another cluster."""
+        """Refuse to build a VM in place of one that is gone, with which a control plane has come up, if off now.
+
+        A new disk is another cluster. A server that has only begun to join has lost its etcd with the VM.
+        """
         if node := network.answering_node():
             raise HypervisorError(f"it is gone, and {node} answers already", where=vm.name, fix=GONE_FIX)
+        if was := network.installed_node():
+            raise HypervisorError(f"it is gone, and {_has_run(was)}", where=vm.name, fix=OFF_FIX)
 
     def _end(self, vm: BootstrapVmSpec) -> None:
         end(self.hypervisor, vm.name, deadline_s=vm.deadline_s, clock=self.clock, report=self.report)
@@ -218,9 +227,12 @@ def _seen_of_control_plane(network: NetworkProbes) -> str | None:
     """Return in words that a server of the control plane is in the VM's cluster. None: none was ever seen in it."""
     if runs := network.answering_node() or network.running_node():
         return f"{runs} of the control plane runs already"
-    if was := network.installed_node():
-        return f"{was} of the control plane has run with it already, though it does not answer now"
-    return None
+    was = network.installed_node()
+    return _has_run(was) if was else None
+
+
+def _has_run(node: str) -> str:
+    return f"{node} of the control plane has run with it already, though it does not answer now"
 
 
 def _end_by_hand(vm: BootstrapVmSpec) -> str:

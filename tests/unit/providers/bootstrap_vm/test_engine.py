@@ -162,6 +162,15 @@ def test_a_vm_that_somebody_removed_is_not_built_beside_its_control_plane() -> N
     )
 
 
+def test_a_vm_that_somebody_removed_is_not_built_while_its_control_plane_is_off() -> None:
+    """As after a power cut, or under another libvirt: what does not answer now is not gone."""
+    assert Rig(installed="192.0.2.21").refuses() == (
+        f"{NAME}: it is gone, and 192.0.2.21 of the control plane has run with it already, though it does not answer "
+        "now. Fix: have it run, and go on to phase production once its API answers; if that never does, begin again "
+        "with `pulumi destroy`"
+    )
+
+
 def test_a_changed_vm_that_went_off_is_not_said_to_meet_a_stranger() -> None:
     """`free the address` would be no fix: it is a node's of this cluster, which needs the VM as it was."""
     line = Rig(frozenset({NODE}), node="192.0.2.21").has(running=False).refuses(CHANGED)
