@@ -87,6 +87,8 @@ class Server(FakeBmc):
     posted: Callable[[str, str], None] = lambda _host, _text: None
     off_by_person: bool = False
     """Whether a person has switched it off, and it has not been on since."""
+    is_on_by_program: bool = False
+    """Whether the program has switched it on last, not a person or a crash."""
     way: int = 0
     """Number of the address and the login of its BMC; see `site.way`."""
     replaced: int = 0
@@ -103,13 +105,14 @@ class Server(FakeBmc):
         """A person presses the power button, or switches the server on."""
         self._settle()
         self.told(f"a person switches {self.name} {'off' if self.state is Power.ON else 'on'}")
-        self.off_by_person = self.state is Power.ON
+        self.off_by_person, self.is_on_by_program = self.state is Power.ON, False
         (self._switch_off if self.off_by_person else self._switch_on)()
 
     def reboot(self) -> None:
         self._settle()
         if self.state is Power.ON:
             self.told(f"{self.name} crashes, and boots again")
+            self.is_on_by_program = False
             self._switch_off()
             self._switch_on()
 
@@ -165,6 +168,7 @@ class Server(FakeBmc):
             if self.system and not self.disk:
                 self.system.is_stopped = True
         if want is Power.ON and self.state is Power.OFF:
+            self.is_on_by_program = True
             self.switched_on(self)
         super().request_power(want)
 

@@ -247,7 +247,9 @@ class World:
             self.breach("wipe", f"{server.name} has joined")
         system = server.system
         is_asked = server.name in self.asked.reinstalled
-        if system and system.has_ended and not (system.is_nobodys or is_asked or self._was_unmarked(system)):
+        is_excused = system is None or system.is_nobodys or is_asked or self._was_unmarked(system)
+        # A person may boot the ISO once more that a killed run has left in the drive (seed 51103).
+        if system and system.has_ended and server.is_on_by_program and not is_excused:
             self.breach("one-wipe", f"{server.name}, which run {system.wiped_in} has installed")
         self._watch_quorum(server)
         self._watch_growth(server)
