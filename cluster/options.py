@@ -115,7 +115,7 @@ class Vrrp(Option):
     )
     api: Transport = Field("unicast", description="Transport of VRRP between the machines that claim the API VIP.")
     ingress: Transport = Field(
-        "multicast", description="The same for the Ingress VIP; with unicast, no host can be added later."
+        "multicast", description="The same for the Ingress VIP; only a spare with an address joins unicast later."
     )
 
 

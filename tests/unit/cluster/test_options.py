@@ -202,6 +202,15 @@ def rows(section: str) -> dict[str, list[str]]:
     return {name.removesuffix(".<host>"): cells for cells in found for name in re.findall("`(.*?)`", cells[0])}
 
 
+def test_what_pulumi_shows_of_an_option_names_all_that_is_in_it() -> None:
+    declared = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["config"]
+    inner = {*(path for path, _ in leaves(Options) if "." in path)}
+    assert len(inner) > 40
+    for path in inner:
+        name, *_, key = path.split(".")
+        assert re.search(rf"\b{key}\b", declared[name]["description"]), path
+
+
 def test_each_option_has_its_row_in_the_reference_with_its_default() -> None:
     fields, required, optional = dict(leaves(Options)), rows("Required"), rows("Optional")
     assert fields.keys() == required.keys() | optional.keys()
