@@ -62,7 +62,7 @@ COMMANDS: Commands = {
     "payload": ("cli.start.payload:COMMAND", "have openshift-install generate a stack's payload"),
     "payload-config": (
         "cli.start.payload_config:COMMAND",
-        "print the install-config of platform none that the payload is generated from",
+        "print the install-config that the payload is generated from",
     ),
     "check": (
         "cli.inspect.check:CHECK",

@@ -77,7 +77,7 @@ def _add_check(parser: argparse.ArgumentParser) -> None:
 
 
 def check(options: argparse.Namespace) -> int:
-    """Read the BMC of every host that is installed, and change nothing.
+    """Read the BMC of every host, also of a spare, and change nothing.
 
     Print a row for each host as soon as its BMC has answered, and at the end what would stop `pulumi up`; then the
     exit code is 2. With --stack, the options of the stack count: logins, certificates, consents. Encrypted ones are

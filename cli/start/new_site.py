@@ -21,7 +21,7 @@ NEXT = """{site}: a repository, with this program as its submodule. Next:
 
 
 def new_site(_: argparse.Namespace) -> int:
-    """Make a git repository for the clusters of a site of the folder that this program was cloned into.
+    """Make the folder around this program's clone the git repository of a site's clusters.
 
     It has stacks/, this program as the submodule okd-baremetal/ at its present commit and as it is set up, links by
     which Pulumi finds it, workflows for pull requests, and a README. Commit nothing.
