@@ -56,34 +56,35 @@ MADE = {
 """By file and expression: patterns that are made from arguments."""
 
 
-def _modules() -> dict[str, ast.Module]:
+def _modules() -> dict[str, list[ast.AST]]:
+    """Return the nodes of each module."""
     return {
-        str(path.relative_to(ROOT)): ast.parse(path.read_text())
+        str(path.relative_to(ROOT)): [*ast.walk(ast.parse(path.read_text()))]
         for room in ROOMS
         for path in sorted((ROOT / room).rglob("*.py"))
     }
 
 
-def _calls(tree: ast.Module) -> Iterator[tuple[ast.Call, str, str]]:
+def _calls(nodes: list[ast.AST]) -> Iterator[tuple[ast.Call, str, str]]:
     """Yield each call of `re` that takes a pattern, its function, and the name that a compiled one gets."""
     names = {
         id(node.value): target.id
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value
         for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in nodes:
         match node:
             case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=function)) if function in FUNCTIONS:
                 yield node, function, names.get(id(node), "")
 
 
-def _used_methods(modules: dict[str, ast.Module]) -> dict[str, set[str]]:
+def _used_methods(modules: dict[str, list[ast.AST]]) -> dict[str, set[str]]:
     """Return the methods by which each name is used anywhere, as `NAME.fullmatch`."""
     used = defaultdict[str, set[str]](set)
-    for tree in modules.values():
-        for node in ast.walk(tree):
+    for nodes in modules.values():
+        for node in nodes:
             match node:
                 case ast.Attribute(value=ast.Name(id=name) | ast.Attribute(attr=name), attr=method) if (
                     method in METHODS
@@ -118,9 +119,9 @@ def _patterns(file: str, expression: ast.expr, names: dict[str, Any]) -> list[st
 def uses() -> tuple[Use, ...]:
     modules, found = _modules(), list[Use]()
     used = _used_methods(modules)
-    for file, tree in modules.items():
+    for file, nodes in modules.items():
         names = dict[str, object]()
-        for call, function, name in _calls(tree):
+        for call, function, name in _calls(nodes):
             names = names or vars(importlib.import_module(file.removesuffix(".py").replace("/", ".")))
             at = {"split": 2, "findall": 2, "finditer": 2, "search": 2, "match": 2, "fullmatch": 2, "compile": 1}
             flags_of = [word.value for word in call.keywords if word.arg == "flags"]
