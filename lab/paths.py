@@ -15,6 +15,7 @@ PID = ROOT / "pid"
 PROJECT = ROOT / "operator" / "project"  # the program, and the twin's stack
 LOG = ROOT / "log"
 CONSOLE = LOG / "console"
+MARKS = ROOT / "operator" / "marks"  # of the installations of the twin, as of no server of this machine
 STACK_UP = ROOT / "stack"  # names the stack whose twin is up
 KEPT = ROOT / "kept"  # exists if somebody wants that twin to stay up
 LOCK = Path("/run/okd-lab.lock")  # of one change

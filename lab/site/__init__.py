@@ -19,10 +19,12 @@ from lab.paths import (
     CONSOLE,
     DISKS,
     DNS,
+    FILES,
     KEPT,
     LIBVIRT_URI,
     LOCK,
     LOG,
+    MARKS,
     NAMESPACE,
     PID,
     POOL,
@@ -34,6 +36,7 @@ from lab.shell import LabError, run
 from lab.site import balancer, bmc, bmc_traffic, chronyd, libvirtd, network, provisioning
 from lab.site.console import console_tail
 from lab.twin import PASSWORD
+from providers import mark_file
 
 __all__ = [
     "SiteStatus",
@@ -190,6 +193,8 @@ def status() -> SiteStatus:
 def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     """Return the command line and environment that run `command` inside the site, as on its provisioner.
 
+    The twin has the addresses of its stack, of which this machine may be the provisioner: each has marks of its own.
+
     Raises:
         LabError: The site is not up.
     """
@@ -197,7 +202,8 @@ def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         raise LabError("the lab is not up. Fix: run `python -m lab up` first")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     env = {**os.environ, "LIBVIRT_DEFAULT_URI": LIBVIRT_URI, "PATH": path}
-    return ["ip", "netns", "exec", NAMESPACE, *command], env
+    inside = ["ip", "netns", "exec", NAMESPACE, str(FILES / "bound.sh"), str(MARKS), str(mark_file.folder())]
+    return [*inside, *command], env
 
 
 def stop_provisioner_services() -> None:

@@ -58,6 +58,8 @@ class NetworkProbes:
     """Returns that of one whose kubelet listens, or None: it may be in etcd long before its API answers."""
     installed_node: Callable[[], str | None]
     """Returns that of one that has come up before, or None: it may be off now, or boot."""
+    marks: str
+    """The folder of the marks by which that is known."""
     macs_of: Callable[[str], frozenset[str]]
     """Returns the MACs that answer an address."""
 
@@ -137,7 +139,8 @@ class BootstrapVmEngine:
         if node := network.answering_node():
             raise HypervisorError(f"it is gone, and {node} answers already", where=vm.name, fix=GONE_FIX)
         if was := network.installed_node():
-            raise HypervisorError(f"it is gone, and {_has_run(was)}", where=vm.name, fix=OFF_FIX)
+            lost = f"or, if no server of that cluster is left, remove from {network.marks} the marks with {was}"
+            raise HypervisorError(f"it is gone, and {_has_run(was)}", where=vm.name, fix=f"{OFF_FIX}; {lost}")
 
     def _end(self, vm: BootstrapVmSpec) -> None:
         end(self.hypervisor, vm.name, deadline_s=vm.deadline_s, clock=self.clock, report=self.report)

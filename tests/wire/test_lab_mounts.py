@@ -1,4 +1,4 @@
-"""The folders that the lab's libvirtd has for itself."""
+"""The folders that the lab has for itself."""
 
 import subprocess
 from pathlib import Path
@@ -24,3 +24,17 @@ def test_a_machines_libvirtd_keeps_its_pid_file(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert {*done.stdout.split()} <= {"libvirt", "lock", "mount"}, "nothing of the machine's own /run"
     assert (tmp_path / "run" / "libvirt-sock").read_text() == "here\n", "which the lab's clients reach"
+
+
+def test_a_twin_neither_reads_nor_leaves_marks_of_this_machines_servers(tmp_path: Path) -> None:
+    """A twin has the addresses of its stack's servers: by their marks, its bootstrap VM would be refused."""
+    own, machines = tmp_path / "operator" / "marks", tmp_path / "cache" / "installed"
+    machines.mkdir(parents=True)
+    (machines / "of-metal.json").touch()
+    inside = (FILES / "bound.sh", own, machines, "sh", "-c", f"ls {machines}; touch {machines}/of-the-twin.json")
+    done = subprocess.run(["unshare", "--mount", *map(str, inside)], capture_output=True, text=True, check=True)
+    assert done.stdout == ""
+    assert [[each.name for each in folder.iterdir()] for folder in (own, machines)] == [
+        ["of-the-twin.json"],
+        ["of-metal.json"],
+    ]

@@ -89,6 +89,7 @@ class Rig:
             lambda: self.node,
             lambda: self.running,
             lambda: self.installed,
+            "/cache/installed",
             lambda at: own if at in SPEC.nodes else frozenset(),
         )
 
@@ -167,7 +168,8 @@ def test_a_vm_that_somebody_removed_is_not_built_while_its_control_plane_is_off(
     assert Rig(installed="192.0.2.21").refuses() == (
         f"{NAME}: it is gone, and 192.0.2.21 of the control plane has run with it already, though it does not answer "
         "now. Fix: have it run, and go on to phase production once its API answers; if that never does, begin again "
-        "with `pulumi destroy`"
+        "with `pulumi destroy`; or, if no server of that cluster is left, remove from /cache/installed the marks "
+        "with 192.0.2.21"
     )
 
 
