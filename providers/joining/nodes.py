@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pydantic import Field
 
 from base.clock import Clock
-from base.errors import ProvisioningError
+from base.errors import ProvisioningError, word
 from base.progress import Say
 from base.shown import short
 from base.spec import Model
@@ -43,7 +43,7 @@ from wires.api.resources import (
     unasked,
 )
 from wires.bmc.client import Identity
-from wires.bmc.identity import is_shared
+from wires.bmc.identity import is_shared, named
 
 MOST_WARNINGS, LONGEST_WARNING = 20, 1000
 GRANT_AGAIN_S = 60.0
@@ -57,6 +57,10 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 """A kubelet that has its client certificate renews the lease of its node's name every 10 s."""
 POLL_S = 2.0
 """Seconds for which all servers share one poll of the API."""
+OF_WHICH = (
+    "if that node is this machine, empty its virtual CD drive and switch it on; if it is another one, or is to be "
+    "wiped, `oc delete node {}`; then run `pulumi up` again"
+)
 
 
 class Requests(Model):
@@ -170,17 +174,20 @@ class Joining:
         """Return whether a host's node is this machine, by its system UUID; False if no API answers.
 
         Raises:
-            ProvisioningError: The API is there, and does not say it.
+            ProvisioningError: The API is there, and does not say it; or node or machine has no UUID of its own.
         """
         with self._lock:
             self._poll_if_due()
-        is_it = self._is_machine(host, machine)
-        if isinstance(self._silence, ALIVE) and not is_it:
-            what = f"it may be a node, so it was not wiped: {unasked(self.vip, self._silence)}"
-            raise ProvisioningError(
-                what, where=host, fix=f"{answer_first(self._silence)}, then run `pulumi up` again"
-            )
-        return is_it
+        if self._is_machine(host, machine):
+            return True
+        if isinstance(self._silence, ALIVE):
+            fix = f"{answer_first(self._silence)}, then run `pulumi up` again"
+            raise _may_be_node(host, unasked(self.vip, self._silence), fix)
+        uuid = self._uuid_of(host)
+        if uuid is not None and (is_shared(uuid) or is_shared(machine.uuid)):
+            what = f"node {host} exists, with UUID {uuid or 'unreported'}, and this machine is {named(machine)}"
+            raise _may_be_node(host, what, OF_WHICH.format(word(host)))
+        return False
 
     def node(self, host: str) -> Node | None:
         """Return a host's node as last read. None: it has none, or the API has not answered yet."""
@@ -192,9 +199,13 @@ class Joining:
         return self._silence is None
 
     def _is_machine(self, host: str, machine: Identity) -> bool:
-        node = self._nodes.get(host)
-        uuid = node.status.node_info.system_uuid if node else ""
+        uuid = self._uuid_of(host) or ""
         return not is_shared(uuid) and machine.answers_to(uuid)
+
+    def _uuid_of(self, host: str) -> str | None:
+        """Return the system UUID of a host's node, which may be empty. None: it has no node."""
+        node = self._nodes.get(host)
+        return node.status.node_info.system_uuid if node else None
 
     def _poll_if_due(self) -> None:
         if self.clock.now() >= self._next_poll_at:
@@ -344,3 +355,7 @@ class Joining:
         elif self._warned[host] == MOST_WARNINGS + 1:
             whose = f"for {host}" if host else "for none of the hosts"
             self.warn(f"further requests {whose} that are not approved are not mentioned: `oc get csr` lists them")
+
+
+def _may_be_node(host: str, why: str, fix: str) -> ProvisioningError:
+    return ProvisioningError(f"it may be a node, so it was not wiped: {why}", where=host, fix=fix)

@@ -91,8 +91,8 @@ FAULTS: dict[str, tuple[str, str, str]] = {
     ),
     "the cluster is not asked for the node": (
         "providers.host_provisioning.installation.evidence",
-        "return self.has_joined(machine) or (",
-        "return (",
+        "self.answers()) or self.has_joined(machine)",
+        "self.answers())",
     ),
     "the boot ISO stays in the drive at the first boot": (
         ENGINE,

@@ -39,7 +39,7 @@ class Evidence:
 
     Args:
         has_joined: Asks the cluster whether the machine is the host's node; False if nobody can be asked; raises a
-            ProvisioningError if the cluster answers something else.
+            ProvisioningError if that stays unknown.
         answers: Returns whether a kubelet answers at the host's address.
     """
 
@@ -54,4 +54,4 @@ class Evidence:
 
     def shows_system(self, machine: Identity, power: Power) -> bool:
         """Return whether the host's system is on its disk. A server that is off is not the one that answers."""
-        return self.has_joined(machine) or (power is Power.ON and self.answers())
+        return (power is Power.ON and self.answers()) or self.has_joined(machine)

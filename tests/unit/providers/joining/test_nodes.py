@@ -24,6 +24,7 @@ from wires.api.resources import ChangedError, CredentialError
 from wires.bmc.client import Identity
 from wires.certificates import CertificateTimeError
 
+PLACEHOLDER = "03000200-0400-0500-0006-000700080009"
 VIP, AT = "192.0.2.5", "2026-11-22T00:00:00+00:00"
 W0, W1 = "192.0.2.31", "192.0.2.32"
 CLIENT_W0, SERVING_W0 = client_request("w0"), serving_request("w0", W0)
@@ -102,14 +103,36 @@ def test_a_node_is_ready_only_if_its_kubelet_says_so(ready: str) -> None:
 
 
 def test_a_node_is_the_machine_whose_system_uuid_it_reports() -> None:
-    uuid, placeholder = "C0FFEE00-0000-4000-8000-000000000001", "03000200-0400-0500-0006-000700080009"
-    made = rig(nodes=(node("w0", uuid=uuid), node("w1", uuid=placeholder)))
+    uuid = "C0FFEE00-0000-4000-8000-000000000001"
+    made = rig(nodes=(node("w0", uuid=uuid),))
     assert made.joining.is_node("w0", machine(uuid))
     assert made.joining.is_node("w0", machine("00eeffc0-0000-0040-8000-000000000001")), "IPMI has it in another order"
     assert not made.joining.is_node("w0", machine("c0ffee00-0000-4000-8000-000000000002"))
-    assert not made.joining.is_node("w1", machine(placeholder)), "many machines report it"
     assert not made.joining.is_node("w2", machine(uuid))
-    assert not rig(nodes=(node("w0"),)).joining.is_node("w0", Identity("", ""))
+
+
+@pytest.mark.parametrize(
+    ("of_node", "own", "words"),
+    [
+        pytest.param(PLACEHOLDER, PLACEHOLDER, f"UUID {PLACEHOLDER}", id="many-boards-report-it"),
+        pytest.param("c0ffee00-0000-4000-8000-000000000001", "", "UUID unreported", id="the-bmc-reports-none"),
+        pytest.param("", "c0ffee00-0000-4000-8000-000000000001", "UUID c0ffee00", id="the-kubelet-reports-none"),
+    ],
+)
+def test_a_machine_may_be_a_node_that_cannot_be_compared_with_it(of_node: str, own: str, words: str) -> None:
+    """Its mark lost, it would be wiped: by IPMI, a board without a GUID has only its serial number."""
+    made = rig(nodes=(node("w0", uuid=of_node),))
+    with pytest.raises(ProvisioningError) as caught:
+        made.joining.is_node("w0", machine(own))
+    assert str(caught.value).startswith(
+        f"w0: it may be a node, so it was not wiped: node w0 exists, with UUID {of_node or 'unreported'}, and this "
+        f"machine is a system, {words}"
+    )
+    assert str(caught.value).endswith(
+        ", serial SN-1. Fix: if that node is this machine, empty its virtual CD drive and switch it on; if it is "
+        "another one, or is to be wiped, `oc delete node w0`; then run `pulumi up` again"
+    )
+    assert not made.joining.is_node("w1", machine(own)), "which has no node: a first installation"
 
 
 def test_nobody_is_a_node_of_an_api_that_does_not_answer() -> None:
