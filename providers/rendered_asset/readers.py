@@ -53,7 +53,8 @@ class ReaderResult:
 
     def __str__(self) -> str:
         good = f"{self.checked - len(self.refusals)} of {self.checked} good"
-        return f"{self.reader}: {f'not run: {self.not_run}' if self.not_run else good}"
+        ran = good if self.checked else "no file is for it"
+        return f"{self.reader}: {f'not run: {self.not_run}' if self.not_run else ran}"
 
 
 def lint(file: RenderedFile) -> bool:

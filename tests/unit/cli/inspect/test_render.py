@@ -113,8 +113,12 @@ def test_check_names_the_readers_that_ran_and_those_that_are_missing(out: Path, 
     *readers, last = done.stdout.splitlines()
     assert (done.returncode, done.stderr) == (0, "")
     assert "bash: 26 of 26 good" in readers
-    assert all(line.endswith((" good", ": not installed")) or ": not run: " in line for line in readers)
+    assert "dnsmasq: no file is for it" in readers
+    assert all(line.endswith((" good", " it")) or ": not run: " in line for line in readers)
     assert last == f"{out}: 67 files, 6 Ignition configs"
+    shown = (ROOT / "docs/how-to/look-at-the-files.md").read_text().partition(NO_PAYLOAD)[2].splitlines()
+    assert [line.partition(":")[0] for line in shown[: len(readers)]] == [line.partition(":")[0] for line in readers]
+    assert shown[len(readers)] == "../files: 67 files, 0 Ignition configs"
 
 
 def test_nothing_is_written_if_a_reader_refuses_a_file(out: Path, tmp_path: Path) -> None:
