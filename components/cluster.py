@@ -275,5 +275,5 @@ class Cluster(Component):
 
 
 def _joined(by_role: Sequence[dict[str, Any] | None]) -> dict[str, Any]:
-    """Return an output of both roles, by host."""
+    """Return an output of all roles, by host."""
     return {host: value for of_role in by_role for host, value in (of_role or {}).items()}

@@ -10,7 +10,7 @@ from base.errors import Fault, HypervisorError, word
 from boot_media.architecture import another_architecture
 from boot_media.base_image import ISO_URLS, NAMES
 from boot_media.disk_image import QCOW2
-from boot_media.tools import COREOS_INSTALLER_VERSION
+from boot_media.tools import COREOS_INSTALLER_VERSION, SCRIPTS
 from cluster.options import Phase
 from cluster.values.architecture import Architecture
 from providers.preflight import Finding, NotProbed, PreflightResult, PreflightWarning
@@ -226,11 +226,11 @@ def _bridge(where: str, key: str, name: str, bridge: Bridge | None) -> Iterator[
 
 def _coreos_installer(probe: ProvisionerProbe) -> Iterator[Finding]:
     tool, where = probe.coreos_installer(), "coreos-installer"
+    build = f"`{word(SCRIPTS / where)}`"
     if tool is None:
-        yield Fault(where, "neither on PATH nor built", "`tools/coreos-installer`, or install its package")
+        yield Fault(where, "neither on PATH nor built", f"{build}, or install its package")
     elif not tool.version:
-        fix = "`tools/coreos-installer`, or reinstall its package"
-        yield Fault(where, f"{tool.path} cannot be run", fix)
+        yield Fault(where, f"{tool.path} cannot be run", f"{build}, or reinstall its package")
     elif tool.version != COREOS_INSTALLER_VERSION:
         what = f"version {tool.version} at {tool.path}: this program was tested with {COREOS_INSTALLER_VERSION}"
         yield PreflightWarning(Fault(where, what))

@@ -9,7 +9,7 @@ import pytest
 
 from base.errors import HypervisorError, PreflightError
 from boot_media.disk_image import DiskImage
-from boot_media.tools import COREOS_INSTALLER_VERSION
+from boot_media.tools import COREOS_INSTALLER_VERSION, SCRIPTS
 from cluster.options import BaseImage
 from providers.provisioner_preflight.engine import check_provisioner
 from providers.provisioner_preflight.findings import GIB
@@ -34,6 +34,7 @@ from testing.fakes.provisioner import (
 )
 from wires.libvirt.hypervisor import NO_ACCESS
 
+BUILD_IT = f"`{SCRIPTS}/coreos-installer`"
 TO_COME = replace(HOST, pool=None)
 """libvirt before the first `up` with `manage`."""
 URI = "qemu:///system"
@@ -176,10 +177,10 @@ def test_a_good_provisioner_has_no_faults() -> None:
             "bridge baremetal: down", "`nmcli connection up baremetal`, or `ip link set baremetal up`",
             id="bridge-down",
         ),
-        pytest.param({}, {"tool": None}, "coreos-installer: neither", "`tools/coreos-installer`", id="no-installer"),
+        pytest.param({}, {"tool": None}, "coreos-installer: neither", BUILD_IT, id="no-installer"),
         pytest.param(
             {}, {"tool": Tool(path=Path("/bin/tool"), version="")},
-            "coreos-installer: /bin/tool cannot be run", "`tools/coreos-installer`",
+            "coreos-installer: /bin/tool cannot be run", BUILD_IT,
             id="installer-does-not-run",
         ),
         pytest.param(
