@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Self
 from unittest import mock
 
 import pulumi
@@ -235,8 +235,14 @@ class _Declared:
     key: Key
     provider: Provider[Any, Any]
     spec: Spec
+    inputs: str
+    """The inputs that are known before anything runs, JSON, so that no step changes what the next one gets."""
     needs: tuple[Key, ...]
-    protect: bool = False
+    protect: bool
+
+    def __deepcopy__(self, _: object) -> Self:
+        """Share it: it is frozen."""
+        return self
 
 
 class Stack:
@@ -246,14 +252,14 @@ class Stack:
         self.site = site
         self.state: dict[Key, Props] = {}
         self.protected: set[Key] = set()
+        self._planned: tuple[ClusterPlan, tuple[_Declared, ...]] | None = None
 
     def preview(self, plan: ClusterPlan) -> list[str]:
         """Return what a preview refuses."""
         refused, news = list[str](), dict[Key, Props]()
-        for declared in _declared(plan):
-            props = _props(declared.spec) | self._identities(declared, news, known=False)
-            news[declared.key] = props
-            with replaced_below(self.site):
+        with replaced_below(self.site):
+            for declared in self._declared(plan):
+                props = news[declared.key] = self._props(declared, news, known=False)
                 refused += self._refused(declared, props)
         gone = self.state.keys() - news.keys()
         return refused + [f"{key[2]}: protected" for key in sorted(gone & self.protected)]
@@ -261,9 +267,9 @@ class Stack:
     def printed(self, plan: ClusterPlan) -> str:
         """Return what `pulumi preview --json` prints of the resources that change."""
         steps, news = list[dict[str, Any]](), dict[Key, Props]()
-        for declared in _declared(plan):
+        for declared in self._declared(plan):
             kind, parent, name = declared.key
-            new = news[declared.key] = _props(declared.spec) | self._identities(declared, news, known=False)
+            new = news[declared.key] = self._props(declared, news, known=False)
             old = self.state.get(declared.key)
             if old is None or _differ(old, new):
                 operation = "create" if old is None else "update"
@@ -277,12 +283,12 @@ class Stack:
         """Update without a preview, and return the errors."""
         errors, failed, declared_keys = list[str](), set[Key](), set[Key]()
         with replaced_below(self.site):
-            for declared in _declared(plan):
+            for declared in self._declared(plan):
                 declared_keys.add(declared.key)
                 if failed & {*declared.needs}:
                     failed.add(declared.key)
                     continue
-                props = _props(declared.spec) | self._identities(declared, self.state, known=True)
+                props = self._props(declared, self.state, known=True)
                 try:
                     self._apply(declared, props)
                 except OkdBaremetalError as error:
@@ -324,10 +330,17 @@ class Stack:
         del self.state[key]
         return []
 
-    def _identities(self, declared: _Declared, states: Mapping[Key, Props], *, known: bool) -> Props:
-        """Return the input of a `HostProvisioning` that the servers' outputs provide."""
+    def _declared(self, plan: ClusterPlan) -> tuple[_Declared, ...]:
+        """Return the resources of a plan: `up` those of the preview before it, as a plan is frozen."""
+        if self._planned is None or self._planned[0] is not plan:
+            self._planned = plan, asyncio.run(_declared(plan))
+        return self._planned[1]
+
+    def _props(self, declared: _Declared, states: Mapping[Key, Props], *, known: bool) -> Props:
+        """Return the inputs of a resource: those of a `HostProvisioning` with what the servers' outputs provide."""
+        props: Props = json.loads(declared.inputs)
         if not isinstance(declared.spec, HostProvisioningSpec):
-            return {}
+            return props
 
         def machine(host: str) -> Props:
             key = ("BmcHost", "servers", host)
@@ -335,39 +348,37 @@ class Stack:
             is_known = known or (state is not None and all(state.get(n) == v for n, v in states[key].items()))
             return {name: state[name] if state and is_known else UNKNOWN for name in ("uuid", "serial")}
 
-        return {"identities": {host: machine(host) for host in declared.spec.hosts}}
+        return {**props, "identities": {host: machine(host) for host in declared.spec.hosts}}
 
 
 def _differ(old: Props, new: Props) -> bool:
     return any(old.get(name) != value for name, value in new.items() if name not in ("ours", "keyfiles"))
 
 
-def _declared(plan: ClusterPlan) -> Iterator[_Declared]:
-    """Yield the resources of servers in the order in which they run; see components/cluster.py."""
+async def _declared(plan: ClusterPlan) -> tuple[_Declared, ...]:
+    """Return the resources of servers in the order in which they run; see components/cluster.py."""
     machines: Key = ("Machines", "cluster", "machines")
-    yield _Declared(machines, MachinesProvider(), MachinesSpec.of(plan), ())
-    hosts = list[Key]()
+    made = [await _declare(machines, MachinesProvider(), MachinesSpec.of(plan))]
     for host in plan.hosts:
-        parent = "servers" if isinstance(host, Server) else "spares"
-        hosts.append(("BmcHost", parent, host.name))
-        protect = BmcHostSpec.of(plan, host).protected
-        yield _Declared(hosts[-1], BmcHostProvider(), BmcHostSpec.of(plan, host), (machines,), protect)
-    rendered, before = render(plan), tuple(hosts)
+        key: Key = ("BmcHost", "servers" if isinstance(host, Server) else "spares", host.name)
+        bmc_host = BmcHostSpec.of(plan, host)
+        made.append(await _declare(key, BmcHostProvider(), bmc_host, machines, protect=bmc_host.protected))
+    rendered, before = render(plan), [declared.key for declared in made[1:]]
     for role in Role:
         if plan.of(role) and (role.holds_etcd or plan.options.phase is Phase.PRODUCTION):
-            key: Key = ("HostProvisioning", "cluster", role.value)
+            key = ("HostProvisioning", "cluster", role.value)
             spec = HostProvisioningSpec.of(plan, role, rendered, plans.STACK)
-            yield _Declared(key, HostProvisioningProvider(), spec, before)
-            before = (*before, key)
+            made.append(await _declare(key, HostProvisioningProvider(), spec, *before))
+            before.append(key)
+    return tuple(made)
 
 
-def _props(spec: Spec) -> Props:
-    """Return the inputs of a spec as a provider gets them."""
-
-    async def inputs() -> Props:  # the Output of a secret needs a loop
-        return {
-            name: await value.future() if isinstance(value, pulumi.Output) else value
-            for name, value in inputs_of(spec).items()
-        }
-
-    return {name: value for name, value in asyncio.run(inputs()).items() if name != "identities"}
+async def _declare(
+    key: Key, provider: Provider[Any, Any], spec: Spec, *needs: Key, protect: bool = False
+) -> _Declared:
+    """Return a resource; the Output of a secret input needs a loop."""
+    inputs = {
+        name: await value.future() if isinstance(value, pulumi.Output) else value
+        for name, value in inputs_of(spec).items()
+    }
+    return _Declared(key, provider, spec, json.dumps(inputs), needs, protect)
