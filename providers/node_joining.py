@@ -48,8 +48,10 @@ def joining_of(
     kubeconfig: Kubeconfig,
     woken: Mapping[str, Identity] | None = None,
     together: Collection[str] = (),
+    *,
+    in_production: bool = True,
 ) -> Joining:
-    """Return what makes nodes of the hosts; `woken` has the machines of those that slept; see `Joining.together`."""
+    """Return what makes nodes of the hosts; `woken` has the machines of those that slept; see `Joining`."""
     return Joining(
         api=KubeApi.by(kubeconfig, spec.api_name),
         vip=spec.api_vip,
@@ -60,6 +62,7 @@ def joining_of(
         log=plugin.notes(spec.urn),
         warn=plugin.warnings(spec.urn),
         now=utc_now,
+        in_production=in_production,
         together=together,
         woken={} if woken is None else woken,  # the caller may still fill it
     )

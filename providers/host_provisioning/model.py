@@ -185,6 +185,11 @@ class HostProvisioningSpec(Spec):
         )
 
     @property
+    def in_production(self) -> bool:
+        """Whether the cluster is in phase production: compute is installed in no other one."""
+        return self.role is Role.COMPUTE or bool(self.out_of_etcd)
+
+    @property
     def is_proxied(self) -> bool:
         """Whether hosts reach the media server by a proxy of this cluster."""
         return self.boot_server not in ("", f"http://{netloc(self.media_address, self.media_port)}")

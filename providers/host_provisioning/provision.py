@@ -23,6 +23,7 @@ from providers.host_provisioning.records import (
     not_taken_out,
 )
 from providers.host_provisioning.removal import Removal
+from providers.joining.nodes import Joining
 from providers.node_joining import joining_of
 from providers.pulumi import plugin
 from providers.pulumi.workers import by_host
@@ -44,8 +45,7 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     departures = _departures(spec, plan, kubeconfig)
     if plan.saves_etcd(spec):
         _save_etcd(spec)
-    together = plan.joining if spec.out_of_etcd else ()
-    joining = joining_of(spec, kubeconfig, together=together) if kubeconfig else None
+    joining = _joining(spec, plan, kubeconfig) if kubeconfig else None
     missing = composition.missing_of(spec, recipe, kubeconfig, joining)
     with composition.image_server_of(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
         installations = composition.installations_of(spec, plan, media, missing, joining)
@@ -55,6 +55,11 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     if failed:
         raise not_installed(spec, failed, plan.reinstall.keys() - failed.keys())
     return plan.outputs(_results(spec, installations), joining.approved if joining else {})
+
+
+def _joining(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig) -> Joining:
+    together = plan.joining if spec.out_of_etcd else ()
+    return joining_of(spec, kubeconfig, together=together, in_production=spec.in_production)
 
 
 def take_out(old: HostProvisioningSpec, new: HostProvisioningSpec) -> None:

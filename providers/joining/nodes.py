@@ -32,6 +32,7 @@ from providers.joining.certificates import (
     content_of,
     refusal,
 )
+from providers.patience import WITHIN_S
 from wires.api.resources import (
     ALIVE,
     NODE_LIST,
@@ -57,6 +58,7 @@ LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 """A kubelet that has its client certificate renews the lease of its node's name every 10 s."""
 POLL_S = 2.0
 """Seconds for which all servers share one poll of the API."""
+NEVER = "if the API will never answer, restore or destroy the cluster (docs/how-to/restore-a-control-plane.md)"
 OF_WHICH = (
     "if that node is this machine, empty its virtual CD drive and switch it on; if it is another one, or is to be "
     "wiped, `oc delete node {}`; then run `pulumi up` again"
@@ -139,6 +141,8 @@ class Joining:
     warn: Say
     now: Callable[[], str]
     """Returns the time, in UTC."""
+    in_production: bool = False
+    """Whether the cluster runs, so that its API has to answer; before, there may be none yet."""
     together: Collection[str] = ()
     """The hosts that join only once all of them ask to: etcd with two members can lose none (ADR 82)."""
     woken: Mapping[str, Identity] = field(default_factory=dict)
@@ -162,6 +166,8 @@ class Joining:
     _nodes: dict[str, Node] = field(default_factory=dict)
     _silence: OSError | None = None
     """Why the last poll read nothing."""
+    _silent_since: float = math.inf
+    """The first poll of those in a row that read nothing."""
     _next_poll_at: float = 0.0
 
     def approve_requests(self, host: str) -> None:
@@ -170,24 +176,34 @@ class Joining:
             self._awaited.add(host)
             self._poll_if_due()
 
-    def is_node(self, host: str, machine: Identity) -> bool:
-        """Return whether a host's node is this machine, by its system UUID; False if no API answers.
+    def is_node(self, host: str, machine: Identity) -> bool | None:
+        """Return whether a host's node is this machine, by its system UUID; False if there may be no API yet.
+
+        None: the API does not answer; ask again, for at most `WITHIN_S`.
 
         Raises:
-            ProvisioningError: The API is there, and does not say it; or node or machine has no UUID of its own.
+            ProvisioningError: The API does not say it; or node or machine has no UUID of its own.
         """
         with self._lock:
             self._poll_if_due()
         if self._is_machine(host, machine):
             return True
-        if isinstance(self._silence, ALIVE):
-            fix = f"{answer_first(self._silence)}, then run `pulumi up` again"
-            raise _may_be_node(host, unasked(self.vip, self._silence), fix)
+        if error := self._silence:
+            return self._unsaid(host, error)
         uuid = self._uuid_of(host)
         if uuid is not None and (is_shared(uuid) or is_shared(machine.uuid)):
             what = f"node {host} exists, with UUID {uuid or 'unreported'}, and this machine is {named(machine)}"
             raise _may_be_node(host, what, OF_WHICH.format(word(host)))
         return False
+
+    def _unsaid(self, host: str, error: OSError) -> bool | None:
+        is_there = isinstance(error, ALIVE)
+        if not (is_there or self.in_production):
+            return False
+        if not is_there and self.clock.now() - self._silent_since < WITHIN_S:
+            return None
+        fix = f"{answer_first(error)}, then run `pulumi up` again"
+        raise _may_be_node(host, unasked(self.vip, error), fix if is_there else f"{fix}; {NEVER}")
 
     def node(self, host: str) -> Node | None:
         """Return a host's node as last read. None: it has none, or the API has not answered yet."""
@@ -236,9 +252,9 @@ class Joining:
             nodes = self.api.get(self.vip, NODE_LIST, Nodes) or Nodes()
             leases = (self.api.get(self.vip, LEASES, _Leases) if self.woken else None) or _Leases()
         except OSError as error:
-            self._silence = error
+            self._silence, self._silent_since = error, min(self._silent_since, self.clock.now())
             return
-        self._silence = None
+        self._silence, self._silent_since = None, math.inf
         self._nodes = {node.metadata.name: node for node in nodes.items}
         for lease in leases.items:
             host = lease.metadata.name

@@ -190,7 +190,8 @@ class Installation:
         if evidence.is_marked(self._machine, digest):
             self.iso_sha256 = digest
             return True
-        return evidence.shows_system(self._machine, power)
+        asked = partial(evidence.shows_system, self._machine, power)
+        return (yield from steps.value("an answer of the cluster", asked, within_s=math.inf))
 
     def _power_and_media(self) -> tuple[Power, str | None] | None:
         power = self.adapters.bmc.power()

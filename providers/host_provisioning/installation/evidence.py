@@ -38,13 +38,13 @@ class Evidence:
     """What is known of one host beside its BMC.
 
     Args:
-        has_joined: Asks the cluster whether the machine is the host's node; False if nobody can be asked; raises a
-            ProvisioningError if that stays unknown.
+        has_joined: Asks the cluster whether the machine is the host's node; False if nobody can be asked; None if it
+            has to be asked again; raises a ProvisioningError if that stays unknown.
         answers: Returns whether a kubelet answers at the host's address.
     """
 
     mark: Mark
-    has_joined: Callable[[Identity], bool]
+    has_joined: Callable[[Identity], bool | None]
     answers: Callable[[], bool]
 
     def is_marked(self, machine: Identity, iso_sha256: str) -> bool:
@@ -52,6 +52,9 @@ class Evidence:
         ended = self.mark.read()
         return ended is not None and ended.iso_sha256 == iso_sha256 and is_one_machine(ended.machine, machine)
 
-    def shows_system(self, machine: Identity, power: Power) -> bool:
-        """Return whether the host's system is on its disk. A server that is off is not the one that answers."""
+    def shows_system(self, machine: Identity, power: Power) -> bool | None:
+        """Return whether the host's system is on its disk. None: not known yet.
+
+        A server that is off is not the one that answers.
+        """
         return (power is Power.ON and self.answers()) or self.has_joined(machine)

@@ -483,6 +483,24 @@ class TestCreate:
         assert [approval["request"] for approvals in outs["approved"].values() for approval in approvals] == approved
         assert updated(outs)["approved"] == outs["approved"], "the record is kept"
 
+    @pytest.mark.parametrize(("role", "seen"), [("compute", None), ("control-plane", False)])
+    def test_only_a_first_control_plane_may_have_no_api_yet(
+        self, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch, role: str, seen: bool | None
+    ) -> None:
+        write_kubeconfig(payload)
+        master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("test-ca").pem)
+        (payload / f"{Role(role).pool}.ign").write_text(master)
+        monkeypatch.setattr(KubeApi, "by", lambda *_: FakeCluster(down=ConnectionRefusedError("refused")))
+        answers = list[bool | None]()
+
+        def meanwhile() -> None:
+            answers.append(rollouts.installations["w0"].adapters.evidence.has_joined(Identity("w0", "SN-w0")))
+
+        rollouts.then = meanwhile
+        digest = hashlib.sha256(master.encode()).hexdigest()
+        HostProvisioningProvider().create({**ROLE, "stack": "prod", "role": role, "payload_sha256": digest})
+        assert answers == [seen]
+
     def test_two_that_join_a_control_plane_are_approved_once_both_ask(
         self, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -40,6 +40,7 @@ class Rig:
     """What the kubelet at an address lacks."""
     approves: bool = True
     together: tuple[str, ...] = ()
+    in_production: bool = False
     log: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
 
@@ -54,6 +55,7 @@ class Rig:
             log=self.log.append,
             warn=self.warnings.append,
             now=lambda: AT,
+            in_production=self.in_production,
             together=self.together,
         )
 
@@ -161,6 +163,33 @@ def test_a_machine_may_be_a_node_of_an_api_that_does_not_say(answer: OSError, fi
     assert str(caught.value) == (
         f"w1: it may be a node, so it was not wiped: the API cannot be asked through {VIP}: {type(answer).__name__}: "
         f"{answer}. Fix: {fix}, then run `pulumi up` again"
+    )
+
+
+@pytest.mark.parametrize(
+    "silence", [ConnectionRefusedError("refused"), TimeoutError("late"), ConnectionError("status 500")]
+)
+def test_a_machine_may_be_a_node_of_a_cluster_that_does_not_answer(silence: OSError) -> None:
+    """In production there is an API, though not after a power cut, or once etcd has no majority."""
+    uuid = "c0ffee00-0000-4000-8000-000000000001"
+    made = rig(nodes=(node("w1", uuid="c0ffee00-0000-4000-8000-000000000009"),), in_production=True)
+    made.cluster.down = silence
+    assert made.joining.is_node("w0", machine(uuid)) is None
+    made.clock.sleep(59)
+    assert made.joining.is_node("w0", machine(uuid)) is None, "as when the VIP moves"
+    made.cluster.down = None
+    made.clock.sleep(2)
+    assert made.joining.is_node("w0", machine(uuid)) is False, "a first installation"
+    made.cluster.down = silence
+    made.clock.sleep(2)
+    assert made.joining.is_node("w0", machine(uuid)) is None, "the wait begins anew"
+    made.clock.sleep(60)
+    with pytest.raises(ProvisioningError) as caught:
+        made.joining.is_node("w0", machine(uuid))
+    assert str(caught.value) == (
+        f"w0: it may be a node, so it was not wiped: the API cannot be asked through {VIP}: "
+        f"{type(silence).__name__}: {silence}. Fix: have the API answer first, then run `pulumi up` again; if the "
+        "API will never answer, restore or destroy the cluster (docs/how-to/restore-a-control-plane.md)"
     )
 
 

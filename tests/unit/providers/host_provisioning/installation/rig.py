@@ -12,7 +12,7 @@ from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
-from wires.bmc.client import Power
+from wires.bmc.client import Identity, Power
 from wires.bmc.steps import run_steps
 
 NAME = "okd-master-0"
@@ -35,6 +35,8 @@ class Rig:
         self.mark = FakeMark()
         self.has_joined = False
         """Whether the cluster has the machine as a node."""
+        self.silent_s = 0.0
+        """Time at which its API answers."""
         self.boot_procedure: BootProcedure | None = None
         """None: a virtual CD."""
         self.untouchable: Fault | None = None
@@ -46,11 +48,14 @@ class Rig:
 
     def installation(self, uuid: str = UUID, *, reinstall: bool = False) -> Installation:
         procedure = self.boot_procedure or VirtualCd(self.bmc, self.media, NAME)
-        evidence = Evidence(self.mark, lambda _: self.has_joined, self.bmc.is_up)
+        evidence = Evidence(self.mark, self._asked, self.bmc.is_up)
         adapters = Adapters(
             self.bmc, self.clock, self.media, procedure, self.bmc.missing, self.report, nullcontext(), evidence
         )
         return Installation(Target(NAME, uuid, "192.0.2.21", reinstall, self.untouchable), adapters, DEADLINE_S)
+
+    def _asked(self, _: Identity) -> bool | None:
+        return self.has_joined if self.clock.now() >= self.silent_s else None
 
     def run(self) -> Installation:
         installation = self.installation()

@@ -98,6 +98,17 @@ def test_a_node_that_was_switched_off_after_a_kill_boots_from_its_disk(has_joine
     assert (rig.is_installed(), rig.bmc.installs) == (True, 1 if has_joined else 2)
 
 
+@pytest.mark.parametrize("has_joined", [True, False], ids=["joined", "not-joined"])
+def test_a_server_is_not_wiped_before_the_cluster_has_answered(has_joined: bool) -> None:
+    rig = Rig()
+    rig.run()
+    rig.mark.remove()
+    rig.bmc._switch_off()
+    rig.has_joined, rig.silent_s = has_joined, rig.clock.now() + 40
+    rig.run()
+    assert (rig.is_installed(), rig.bmc.installs) == (True, 1 if has_joined else 2)
+
+
 def test_a_server_to_be_reinstalled_is_wiped_in_spite_of_all_evidence() -> None:
     rig = Rig()
     rig.run()
