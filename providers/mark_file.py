@@ -43,7 +43,7 @@ class MarkFile:
     @classmethod
     def of(cls, bmc_address: str, warn: Say) -> Self:
         """Return the mark of the system at a BMC's address."""
-        return cls(folder() / f"{hashlib.sha256(bmc_address.encode()).hexdigest()[:24]}{SUFFIX}", warn)
+        return cls(marks_folder() / f"{hashlib.sha256(bmc_address.encode()).hexdigest()[:24]}{SUFFIX}", warn)
 
     def read(self) -> Ended | None:
         """See `Mark`.
@@ -85,12 +85,12 @@ def marks() -> list[Ended]:
         ProvisioningError: One of them cannot be read, or their folder.
     """
     try:
-        names = sorted(os.listdir(folder()))
+        names = sorted(os.listdir(marks_folder()))
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as error:
-        raise _unreadable(folder(), str(error.strerror)) from None
-    return [ended for name in names if name.endswith(SUFFIX) and (ended := _read(folder() / name))]
+        raise _unreadable(marks_folder(), str(error.strerror)) from None
+    return [ended for name in names if name.endswith(SUFFIX) and (ended := _read(marks_folder() / name))]
 
 
 def _read(path: Path) -> Ended | None:
@@ -111,6 +111,6 @@ def _unreadable(path: Path, why: str) -> ProvisioningError:
     return ProvisioningError(what, where=str(path), fix=fix)
 
 
-def folder() -> Path:
+def marks_folder() -> Path:
     """Return where the marks of all installations from this provisioner are."""
     return cache_dir() / "installed"

@@ -36,7 +36,7 @@ from lab.shell import LabError, run
 from lab.site import balancer, bmc, bmc_traffic, chronyd, libvirtd, network, provisioning
 from lab.site.console import console_tail
 from lab.twin import PASSWORD
-from providers import mark_file
+from providers.mark_file import marks_folder
 
 __all__ = [
     "SiteStatus",
@@ -202,7 +202,7 @@ def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
         raise LabError("the lab is not up. Fix: run `python -m lab up` first")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
     env = {**os.environ, "LIBVIRT_DEFAULT_URI": LIBVIRT_URI, "PATH": path}
-    inside = ["ip", "netns", "exec", NAMESPACE, str(FILES / "bound.sh"), str(MARKS), str(mark_file.folder())]
+    inside = ["ip", "netns", "exec", NAMESPACE, str(FILES / "bound.sh"), str(MARKS), str(marks_folder())]
     return [*inside, *command], env
 
 

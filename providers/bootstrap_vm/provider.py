@@ -9,9 +9,9 @@ from base.clock import SYSTEM_CLOCK
 from base.errors import Fault
 from base.lock import held
 from payload.checks import read_bootstrap
-from providers import mark_file
 from providers.bootstrap_vm.engine import BootstrapVmEngine, NetworkProbes, base_taken_away
 from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
+from providers.mark_file import marks, marks_folder
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row
 from wires.api.https import connect_problem
@@ -65,7 +65,7 @@ def _network(spec: BootstrapVmSpec) -> NetworkProbes:
         answering_node=lambda: _listening(spec.nodes, API_PORT),
         running_node=lambda: _listening(spec.nodes, KUBELET_PORT),
         installed_node=lambda: _installed(spec.nodes),
-        marks=str(mark_file.folder()),
+        marks=str(marks_folder()),
         macs_of=lambda address: macs_on(spec.bridge, address),
     )
 
@@ -75,5 +75,5 @@ def _listening(nodes: tuple[str, ...], port: int) -> str | None:
 
 
 def _installed(nodes: tuple[str, ...]) -> str | None:
-    addresses = {mark.address for mark in mark_file.marks()}
+    addresses = {mark.address for mark in marks()}
     return next((node for node in nodes if node in addresses), None)

@@ -12,7 +12,7 @@ from lab import site
 from lab.paths import MARKS, PROJECT
 from lab.rehearsal.provisioner import note_on_kept_lab
 from lab.rehearsal.stack import Stack
-from providers import mark_file
+from providers.mark_file import marks_folder
 from testing import plans
 from testing.documents import DOCS
 
@@ -49,7 +49,7 @@ def test_the_last_lines_and_the_docs_run_pulumi_as_the_rehearsal_did(called: lis
             lab_command.main(words_of(line))
     for _, words, env in called:
         assert words[:4] == ["ip", "netns", "exec", "okd-lab"]
-        assert words[5:7] == [str(MARKS), str(mark_file.folder())], "the marks of its own servers"
+        assert words[5:7] == [str(MARKS), str(marks_folder())], "the marks of its own servers"
         assert words[7:10] == ["pulumi", "--cwd", str(PROJECT)]
         assert env.items() >= Stack(PROJECT, "prod").environment().items()
     assert len(called) == 2
