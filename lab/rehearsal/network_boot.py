@@ -16,8 +16,11 @@ from lab.site.provisioning import foreign_dhcp
 
 FETCHED, IN_MEMORY, READY = ": has fetched the root", ": has its live ISO on /dev/pmem", "okd-lab: ready "
 """Words on a guest's console: a live system over the network, one by UEFI HTTP, and a boot from the disk."""
-WENT_ON = "for the iPXE command line.* BdsDxe: failed to "
-"""What edk2 says on iPXE's last line, once that has ended: of it, or of the next boot option, which loads nothing."""
+WENT_ON = "for the iPXE command line.*BdsDxe: failed to "
+"""What edk2 says on iPXE's last line, once that has ended: of it, or of the next boot option, which loads nothing.
+
+iPXE takes its line back by backspaces, right before edk2's words.
+"""
 FETCHES = re.compile(r": fetches (http://[^/]+)/")
 """The server that a live system over the network names on the console."""
 BOOT_S = 120.0

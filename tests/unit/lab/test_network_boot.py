@@ -21,6 +21,8 @@ from lab.rehearsal.stack import Outcome, Stack
 WORDS = {BootMethod.IPXE: [f"okd-lab{FETCHED}"], BootMethod.UEFI_HTTP: [f"okd-lab{IN_MEMORY}0"]}
 PROXY = {Role.CONTROL_PLANE: "172.22.0.7", Role.COMPUTE: "172.22.0.8"}
 """stacks/managed: the bootstrap VM's address and the VIP, on the provisioning network."""
+PROMPT = "Press Ctrl-B for the iPXE command line..." + "\b \b" * 41
+"""As iPXE takes it back: 41 characters of the line by three each, on the console's file."""
 FOREIGN = "52:54:00:00:00:99"
 Consoles = dict[str, list[str]]
 
@@ -126,14 +128,15 @@ def test_an_installed_server_boots_its_disk(
 @pytest.mark.parametrize(
     ("line", "holds"),
     [
-        ('Ctrl-B for the iPXE command line...  BdsDxe: failed to start Boot0005 "UEFI PXEv6', True),
-        ('Ctrl-B for the iPXE command line...  BdsDxe: failed to load Boot0004 "UEFI PXEv4', True),
+        (f'{PROMPT}BdsDxe: failed to start Boot0005 "UEFI PXEv4 (MAC:52540051000D) 2" from PciRoot(0x0)', True),
+        (f'{PROMPT}BdsDxe: failed to load Boot0008 "UEFI PXEv4 (MAC:525400E3B7DF)" from PciRoot(0x0)', True),
+        (f"{PROMPT}net0: 52:54:00:51:00:0d using SNP on SNP-0000:01:00.0 (open)", False),
         (f"{READY}2", False),
     ],
-    ids=["iPXE-failed", "next-has-nothing", "boots-its-disk"],
+    ids=["iPXE-failed", "next-has-nothing", "iPXE-goes-on", "boots-its-disk"],
 )
 def test_a_uefi_goes_on(stack: str, line: str, holds: bool, proofs: Callable[..., NetworkBootProofs]) -> None:
-    """A disk that its firmware came to without iPXE would prove nothing. The lines are of rehearsals."""
+    """A disk that its firmware came to without iPXE would prove nothing. The lines are copied from consoles."""
     site = load_site(stack)
     found = replace(proofs(good(site), (line,)), site=site)
     with nullcontext() if holds else pytest.raises(RehearsalError, match="goes on"):
