@@ -173,12 +173,12 @@ class ClusterPowerEngine:
         return None
 
     # What both need.
-    def unfinished(self) -> list[str]:
-        """Return the marked nodes of a cluster that is to run. Without an API, nothing tells why a server is off."""
+    def unfinished(self) -> list[str] | None:
+        """Return the marked nodes of a cluster that is to run. None: without an API, nothing tells of them."""
         try:
             listed = self._nodes()
         except OSError:
-            return []
+            return None
         marked = (each.metadata.name for each in listed.items if CORDONED in each.metadata.annotations)
         return [f"node {name} was cordoned to sleep" for name in marked if name in self.spec.hosts]
 

@@ -63,6 +63,8 @@ class ClusterPowerProvider(Provider[ClusterPowerSpec, ClusterPowerOuts]):
                 warn(f"on, although `power` is off: {', '.join(running)}; to wake the cluster, set `power` to on")
             return outs
         found = engine.unfinished()
+        if found is None:  # as half of a sleep leaves it: what an earlier refresh has found still counts
+            found = outs.unfinished
         for line in found:
             warn(f"{line}: `pulumi up` wakes the cluster")
         return outs.changed(unfinished=found)

@@ -247,6 +247,11 @@ def test_a_refresh_of_half_a_sleep_is_drift_that_the_next_up_ends(
     found = [f"node {host} was cordoned to sleep" for host in ALL]
     assert (answer.outs or {})["unfinished"] == (answer.inputs or {})["unfinished"] == found
     assert lines(capsys) == [f"{line}: `pulumi up` wakes the cluster" for line in found]
+    for bmc in rig.bmcs.values():
+        bmc.request_power(Power.OFF)
+    rig.clock.sleep(60)
+    again = ClusterPowerProvider().read(ID, {**props(rig), **(answer.outs or {})})
+    assert (again.outs or {})["unfinished"] == found, "no API says that it was finished"
     woken = updated(rig, answer.outs or {})
     assert (rig.on, rig.cluster.cordoned, woken["unfinished"]) == (ALL, [], [])
 
