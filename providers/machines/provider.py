@@ -101,10 +101,13 @@ def _former_runs(change: Change, host: str, warn: Callable[[str], None]) -> Faul
     try:
         with _bmc(old, host) as bmc:
             found = _identity(bmc, usable(machine), REPLACED_S)
-            if not is_one_machine(found, machine) or _power(bmc, REPLACED_S) is Power.OFF:
+            unknown = "" if is_one_machine(found, machine) else f"its former BMC is that of {named(found)} now"
+            if not unknown and _power(bmc, REPLACED_S) is Power.OFF:
                 return None
     except (BmcError, BusyError) as error:
-        warn(f"{host}: {error.fault.what}. Fix: make sure that its former machine, {named(machine)}, is off")
+        unknown = error.fault.what
+    if unknown:
+        warn(f"{host}: {unknown}. Fix: make sure that its former machine, {named(machine)}, is off")
         return None
     what = f"its former machine, {named(machine)}, still runs with the name and the addresses of {host}"
     fix = "take it out of the cluster, switch it off, and run `pulumi up` again"

@@ -58,6 +58,18 @@ def test_a_machine_with_the_same_serial_takes_a_new_consent() -> None:
     assert it.site.writes() == {}
 
 
+def test_a_former_machine_whose_bmc_is_another_ones_now_may_still_run(capsys: pytest.CaptureFixture[str]) -> None:
+    """DHCP has given its address away: what the stranger says is no word on the former machine."""
+    it = scene(PRODUCTION)
+    it.site.add("STRANGER", it.host(WORKER).bmc.address)
+    it.readdress(WORKER, it.new_machine())
+    it.configure(consent={WORKER: NEW})
+    assert it.stack.up(it.plan) == []
+    said = capsys.readouterr().err
+    assert f"{WORKER}: its former BMC is that of a system, UUID {it.site.machines['STRANGER'].machine.uuid}, " in said
+    assert f"make sure that its former machine, a system, UUID {machine(it, WORKER).machine.uuid}, " in said
+
+
 def test_a_consent_by_service_tag_is_one_to_the_machine_that_is_recorded(capsys: pytest.CaptureFixture[str]) -> None:
     """Issue 42, 11. The state of an older release has no tag."""
     it = scene(PRODUCTION)
