@@ -39,6 +39,10 @@ class JoiningSpec(Protocol):
         """Whether requests are approved here; otherwise the operator does."""
 
     @property
+    def in_production(self) -> bool:
+        """Whether the cluster is in phase production."""
+
+    @property
     def urn(self) -> str:
         """The resource, by which its lines are shown."""
 
@@ -48,8 +52,7 @@ def joining_of(
     kubeconfig: Kubeconfig,
     woken: Mapping[str, Identity] | None = None,
     together: Collection[str] = (),
-    *,
-    in_production: bool = True,
+    replaced: Collection[str] = (),
 ) -> Joining:
     """Return what makes nodes of the hosts; `woken` has the machines of those that slept; see `Joining`."""
     return Joining(
@@ -62,7 +65,8 @@ def joining_of(
         log=plugin.notes(spec.urn),
         warn=plugin.warnings(spec.urn),
         now=utc_now,
-        in_production=in_production,
+        in_production=spec.in_production,
+        replaced=replaced,
         together=together,
         woken={} if woken is None else woken,  # the caller may still fill it
     )

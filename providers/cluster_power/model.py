@@ -80,6 +80,11 @@ class ClusterPowerSpec(Spec):
         )
 
     @property
+    def in_production(self) -> bool:
+        """True: no other cluster sleeps."""
+        return True
+
+    @property
     def is_off(self) -> bool:
         """Whether the cluster is to sleep."""
         return self.power == "off"

@@ -59,7 +59,7 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
 
 def _joining(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kubeconfig) -> Joining:
     together = plan.joining if spec.out_of_etcd else ()
-    return joining_of(spec, kubeconfig, together=together, in_production=spec.in_production)
+    return joining_of(spec, kubeconfig, together=together, replaced=plan.replaced)
 
 
 def take_out(old: HostProvisioningSpec, new: HostProvisioningSpec) -> None:

@@ -143,6 +143,8 @@ class Joining:
     """Returns the time, in UTC."""
     in_production: bool = False
     """Whether the cluster runs, so that its API has to answer; before, there may be none yet."""
+    replaced: Collection[str] = ()
+    """The hosts that are other machines now: a node of their name may be that of the former one."""
     together: Collection[str] = ()
     """The hosts that join only once all of them ask to: etcd with two members can lose none (ADR 82)."""
     woken: Mapping[str, Identity] = field(default_factory=dict)
@@ -190,7 +192,7 @@ class Joining:
             return True
         if error := self._silence:
             return self._unsaid(host, error)
-        uuid = self._uuid_of(host)
+        uuid = None if host in self.replaced else self._uuid_of(host)
         if uuid is not None and (is_shared(uuid) or is_shared(machine.uuid)):
             what = f"node {host} exists, with UUID {uuid or 'unreported'}, and this machine is {named(machine)}"
             raise _may_be_node(host, what, OF_WHICH.format(word(host)))

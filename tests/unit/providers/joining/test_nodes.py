@@ -135,6 +135,8 @@ def test_a_machine_may_be_a_node_that_cannot_be_compared_with_it(of_node: str, o
         "another one, or is to be wiped, `oc delete node w0`; then run `pulumi up` again"
     )
     assert not made.joining.is_node("w1", machine(own)), "which has no node: a first installation"
+    made.joining.replaced = ("w0",)
+    assert not made.joining.is_node("w0", machine(own)), "the node of the machine that this one replaces"
 
 
 def test_nobody_is_a_node_of_an_api_that_does_not_answer() -> None:
