@@ -33,6 +33,7 @@ from providers.pulumi import plugin
 from wires.api.https import PROBE_S, Endpoint, connect_problem
 from wires.api.kubernetes import KubeApi
 from wires.bmc.client import BmcClient, Power
+from wires.bmc.steps import Waits
 from wires.bmc_clients import client_of, exclusive
 from wires.etcd.client import EtcdClient
 
@@ -150,13 +151,18 @@ def removal_of(old: HostProvisioningSpec, new: HostProvisioningSpec, kubeconfig:
     )
 
 
-def leaving(adapters: Adapters, departure: Departure) -> Adapters:
+def leaving(adapters: Adapters, departure: Departure, joining: Joining | None) -> Adapters:
     """Return the adapters of a host that leaves etcd before it is wiped, and is up once it is back."""
+
+    def take_out() -> Waits:
+        yield from departure.take_out()
+        if joining:
+            joining.forget(departure.host)
 
     def missing(target: Target) -> str | None:
         return adapters.missing(target) or departure.missing()
 
-    return replace(adapters, take_out=departure.take_out, missing=missing)
+    return replace(adapters, take_out=take_out, missing=missing)
 
 
 def missing_of(

@@ -50,7 +50,7 @@ def provision(spec: HostProvisioningSpec, plan: InstallationPlan) -> HostProvisi
     with composition.image_server_of(spec) as server, IsoMedia(server, recipe, plugin.row(spec.urn)) as media:
         installations = composition.installations_of(spec, plan, media, missing, joining)
         for name, departure in departures.items():
-            installations[name].adapters = composition.leaving(installations[name].adapters, departure)
+            installations[name].adapters = composition.leaving(installations[name].adapters, departure, joining)
         failed = install_all(installations, clock=SYSTEM_CLOCK)
     if failed:
         raise not_installed(spec, failed, plan.reinstall.keys() - failed.keys())

@@ -159,8 +159,10 @@ class Joining:
     """When a request of a woken host was approved last, by host and signer."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _awaited: set[str] = field(default_factory=set)
-    _asked: set[str] = field(default_factory=set)
-    """The hosts for which a server has asked to become a node."""
+    _asked: dict[str, set[str]] = field(default_factory=dict)
+    """By host for which a server has asked to become a node: the names of its requests."""
+    _former: set[str] = field(default_factory=set)
+    """The names of the requests of systems that are gone, which stay in the API for a day."""
     _refused: dict[str, str] = field(default_factory=dict)
     """Why each request was refused at the last poll."""
     _warned: Counter[str] = field(default_factory=Counter)
@@ -177,6 +179,12 @@ class Joining:
         with self._lock:
             self._awaited.add(host)
             self._poll_if_due()
+
+    def forget(self, host: str) -> None:
+        """Take what a host has asked for so far as of a system that is gone: it is off, and wiped next."""
+        with self._lock:
+            self._poll()
+            self._former |= self._asked.pop(host, set())
 
     def is_node(self, host: str, machine: Identity) -> bool | None:
         """Return whether a host's node is this machine, by its system UUID; False if there may be no API yet.
@@ -270,6 +278,9 @@ class Joining:
                 self._handle(request)
 
     def _handle(self, request: Request) -> None:
+        name = request.metadata.name
+        if name in self._former:
+            return
         try:
             content = content_of(request)
         except UnreadableError as error:
@@ -277,7 +288,7 @@ class Joining:
                 self._refuse(request, str(error))
             return
         if (request.spec.signer, request.spec.username) == (CLIENT, BOOTSTRAPPER):
-            self._asked.add(content.host)
+            self._asked.setdefault(content.host, set()).add(name)
         if not request.is_pending:
             self._recall(request, content)
         elif self.approves and self._concerns(request, content):
@@ -313,7 +324,7 @@ class Joining:
         """Return the hosts without which a host does not join: they have to ask, too, and run from their disks."""
         if host not in self.together or host in self._nodes:
             return []
-        return sorted(set(self.together) - self._nodes.keys() - (self._asked & self._awaited))
+        return sorted(set(self.together) - self._nodes.keys() - (self._asked.keys() & self._awaited))
 
     def _returns(self, host: str) -> bool:
         """Return whether a node is that of a machine that slept, and has not reported as ready since."""

@@ -63,6 +63,11 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "together = plan.joining if spec.out_of_etcd else ()",
         "together = ()",
     ),
+    "what a system that is gone has asked for counts": (
+        "providers.host_provisioning.composition",
+        "            joining.forget(departure.host)\n",
+        "            pass\n",
+    ),
     "OKD is not asked whether one may become three": (
         "providers.host_provisioning.provision",
         "            composition.control_plane_of(spec, known).prove(name)\n",
@@ -177,6 +182,7 @@ FOUND_BY = {
     "the node of compute that has left stays": 2,
     "etcd is not saved before it changes": 1,
     "two that join one do not wait for each other": 4,
+    "what a system that is gone has asked for counts": 60026,
     "OKD is not asked whether one may become three": 17,
     "a BMC that fails once ends the comparison of all": 2119,
     "a mark stays behind when its BMC gets another address": 48,

@@ -31,6 +31,7 @@ from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.removal import Removal
 from providers.host_provisioning.topology import ControlPlane
+from providers.joining.nodes import Joining
 from providers.mark_file import Ended
 from testing import payloads
 from testing.certificate_requests import FakeCluster, client_request, node
@@ -303,6 +304,22 @@ class TestOutOfEtcd:
         assert saved[1:] == []
         assert [target.untouchable for target in rollouts.targets] == [RAN]
         assert rollouts.installations["w1"].adapters.take_out, "by which it is up only as a member of etcd"
+
+    def test_what_it_asked_for_before_its_wipe_is_forgotten(
+        self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        forgotten: list[str] = []
+        monkeypatch.setattr(Joining, "forget", lambda _, host: forgotten.append(host))
+        monkeypatch.setattr(Departure, "take_out", lambda _: iter([5.0]))
+
+        def wipe() -> None:
+            take_out = rollouts.installations["w0"].adapters.take_out
+            assert take_out
+            forgotten.extend(map(str, take_out()))
+
+        rollouts.then = wipe
+        updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, role=role, payload_sha256=saved[0])
+        assert forgotten == ["5.0", "w0"]
 
     def test_without_a_snapshot_it_is_not_wiped(
         self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch

@@ -373,6 +373,19 @@ def test_hosts_that_join_together_wait_until_all_of_them_ask() -> None:
     assert sorted(made.cluster.approved) == ["csr-client", "csr-w1"]
 
 
+def test_what_a_system_that_is_gone_has_asked_for_lets_no_other_join() -> None:
+    """It stays in the API for a day; its server was wiped again, and may never ask (simulation, seed 60026)."""
+    made = rig(CLIENT_W0, client_request("w1", name="csr-gone"), together=BOTH)
+    made.joining.forget("w1")
+    made.missing("w1", W1)
+    assert made.missing() == "joins once w1 asks to, too"
+    assert (made.cluster.approved, made.warnings) == ([], [])
+    made.cluster.requests.append(client_request("w1", name="csr-w1"))
+    for _ in BOTH:
+        made.missing()
+    assert sorted(made.cluster.approved) == ["csr-client", "csr-w1"]
+
+
 def test_a_host_that_has_joined_is_not_waited_for() -> None:
     """A run that was killed after one of them had joined."""
     made = rig(client_request("w1", name="csr-w1"), nodes=(node("w0"),), together=BOTH)
