@@ -2,6 +2,9 @@
 
 A removal may fail, and its machine be added under another name before Pulumi repeats the deletion. And with
 `--continue-on-error`, Pulumi deletes a server although what drains it was skipped.
+
+And which control planes would get another bootstrap VM: `HostProvisioning` knows who was installed with the one that
+they have, and depends on the VM, so no input of the VM can say so.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,6 +17,9 @@ MACHINES: dict[str, MachineId] = {}
 
 UNDRAINED: set[str] = set()
 """Hosts that have left a cluster in production, and may have pods. A `destroy` has none: nobody names them to it."""
+
+NEW_VM: set[str] = set()
+"""Addresses of the control planes whose bootstrap VM this run would build anew."""
 
 
 def register(machines: Mapping[str, MachineId], undrained: Iterable[str] = ()) -> None:
@@ -37,3 +43,13 @@ def let_go(hosts: Iterable[str]) -> None:
 def other_host(host: str, machine: Identity) -> str | None:
     """Return a host other than `host` that is this machine."""
     return next((it for it, own in MACHINES.items() if it != host and is_one_machine(own.identity, machine)), None)
+
+
+def note_vm(nodes: Iterable[str], *, is_new: bool) -> None:
+    """Take note whether this run would build the bootstrap VM of a control plane with these addresses anew."""
+    (NEW_VM.update if is_new else NEW_VM.difference_update)(nodes)
+
+
+def gets_new_vm(address: str) -> bool:
+    """Whether the bootstrap VM of the control plane with an address would be built anew, as another cluster."""
+    return address in NEW_VM

@@ -131,6 +131,11 @@ class BootstrapVmSpec(Spec):
         """What `vip` is, for messages."""
         return "address of the bootstrap VM" if self.balancer is Balancer.SITE else "API VIP"
 
+    def is_another(self, old: Self) -> bool:
+        """Return whether a change from `old` builds a VM with a disk of its own."""
+        inputs = {*marked_fields(type(self), BUILT_FROM), *marked_fields(type(self), REPLACES)}
+        return any(getattr(self, it) != getattr(old, it) for it in inputs)
+
     @property
     def build(self) -> str:
         """Digest of the inputs whose change needs a new VM. What is None is left out, as in earlier releases."""

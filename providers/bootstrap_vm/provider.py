@@ -14,6 +14,7 @@ from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
 from providers.mark_file import marks, marks_folder
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row
+from providers.registered import note_vm
 from wires.api.https import connect_problem
 from wires.libvirt.connection import connected
 from wires.segment.neighbours import macs_on
@@ -27,6 +28,10 @@ class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
     def _faults(self, old: BootstrapVmSpec | None, new: BootstrapVmSpec) -> Iterator[Fault]:
         if old:
             yield from base_taken_away(old, new)
+
+    def _plan(self, old: BootstrapVmSpec, outs: BootstrapVmOuts, new: BootstrapVmSpec) -> None:
+        """Tell `HostProvisioning`, which then refuses it for a control plane that is recorded as installed."""
+        note_vm(old.nodes, is_new=new.is_another(old))
 
     def _create(self, spec: BootstrapVmSpec) -> tuple[str, BootstrapVmOuts]:
         _ensure(spec)

@@ -14,6 +14,7 @@ from providers.host_provisioning.model import (
     VrrpNode,
 )
 from providers.joining.certificates import Approval
+from providers.registered import gets_new_vm
 from wires.bmc.client import spellings
 from wires.bmc.identity import UNIDENTIFIED, is_one_machine, is_shared, named
 
@@ -28,6 +29,8 @@ LONE_FIX = (
     "set controlPlane.replicas back to 1, and leave it a spare: the server with etcd's only member cannot be "
     "installed again beside it; for three, destroy the cluster, and install it with its spares"
 )
+
+NEW_VM_FIX = "revert the change of the VM, or go on to phase production; or begin again with `pulumi destroy`"
 
 
 @dataclass(frozen=True)
@@ -199,6 +202,7 @@ def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostP
     And those that are to be other machines, although their peers fence them: that ends before `BmcHost` acts. And
     those that join the others, which would not hear them, or not rank them last.
     """
+    yield from _stranded(plan, old)
     yield from _unheard(plan, new)
     yield from _together(plan, new)
     yield from _too_few(old, new)
@@ -212,6 +216,16 @@ def planned_faults(plan: InstallationPlan, old: HostProvisioningSpec, new: HostP
         known, named_now = old.hosts[name].consent, new.hosts[name].consent
         if known and named_now != known and not old.identity_of(name).identity.answers_to(named_now):
             yield fenced_fault("consent", name)
+
+
+def _stranded(plan: InstallationPlan, old: HostProvisioningSpec) -> Iterator[Fault]:
+    """Yield a fault if the hosts that stay would have another bootstrap VM, which is another cluster (ADR 15).
+
+    They may all be off, and what a provisioner remembers of them be lost: the state knows them nevertheless.
+    """
+    if left := [name for name in plan.untouched if gets_new_vm(old.hosts[name].address)]:
+        what = f"its bootstrap VM would be built anew, as another cluster than that of {' and '.join(sorted(left))}"
+        yield Fault(old.role.value, what, NEW_VM_FIX)
 
 
 def _unheard(plan: InstallationPlan, new: HostProvisioningSpec) -> Iterator[Fault]:

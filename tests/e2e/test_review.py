@@ -50,7 +50,6 @@ def consent_to_others(project: Project) -> None:
 
 
 CHANGES: dict[str, tuple[str, Callable[[Project], None]]] = {
-    "api-vip": ("bootstrap", change_the_api_vip),
     "consent": ("bootstrap", consent_to_others),
     "first": ("empty", lambda _: None),
     "new-worker": ("production", add_a_worker),
@@ -135,11 +134,15 @@ def change_all_vips(project: Project) -> None:
     project.configure(vrids={"api": 77})
 
 
-REFUSED: dict[str, Callable[[Project], None]] = {
-    "refused-vips": change_all_vips,
-    "refused-address": lambda project: project.configure(node_addresses={"okd-worker-1": ["192.168.111.32"]}),
+REFUSED: dict[str, tuple[str, Callable[[Project], None]]] = {
+    "refused-vips": ("production", change_all_vips),
+    "refused-address": (
+        "production",
+        lambda project: project.configure(node_addresses={"okd-worker-1": ["192.168.111.32"]}),
+    ),
+    "refused-vm": ("bootstrap", change_the_api_vip),
 }
-"""What a preview of a cluster in production refuses: by `check` of a resource, and by `diff` of one."""
+"""What a preview of installed servers refuses: by `check` of a resource, by `diff` of one, and by those of two."""
 
 
 @pytest.mark.golden
@@ -147,8 +150,9 @@ REFUSED: dict[str, Callable[[Project], None]] = {
 def test_a_review_begins_with_what_a_running_cluster_keeps(
     stacks: dict[str, Project], tmp_path: Path, name: str, accept_golden: bool
 ) -> None:
-    project = stacks["production"].copy(tmp_path / "refused")
-    REFUSED[name](project)
+    phase, change = REFUSED[name]
+    project = stacks[phase].copy(tmp_path / "refused")
+    change(project)
     done = project.review()
     assert done.returncode == 2
     check_review(name, done.stdout, accept_golden)

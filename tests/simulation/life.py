@@ -141,6 +141,7 @@ class Life:
         world.locks.clear()
         world.serve(None)
         registered.register({})  # each run has a process of its own
+        registered.NEW_VM.clear()
         if report:
             self._judge_errors(report)
             world.tell(

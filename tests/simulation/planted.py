@@ -160,6 +160,11 @@ FAULTS: dict[str, tuple[str, str, str]] = {
         "            self._refuse_change(vm, network)\n",
         "            pass\n",
     ),
+    "the servers that are recorded do not keep their VM": (
+        "providers.host_provisioning.records",
+        "    yield from _stranded(plan, old)\n",
+        "",
+    ),
     "a VM that went off is not started again": (
         "providers.bootstrap_vm.engine",
         "            self.hypervisor.start(vm.name)\n            self.report",
@@ -203,6 +208,7 @@ FOUND_BY = {
     "the end of OKD's bootstrap is not awaited": 1,
     "a VM that no handoff has ended is deleted": 187,
     "the VM is rebuilt under a control plane": 116,
+    "the servers that are recorded do not keep their VM": 50191,
     "a VM that went off is not started again": 1,
     "the VM's volumes are left": 1,
 }

@@ -15,6 +15,7 @@ import pytest
 
 from base.errors import BusyError, HypervisorError, PayloadError
 from base.lock import held
+from providers import registered
 from providers.bootstrap_vm import provider
 from providers.bootstrap_vm.provider import BootstrapVmProvider
 from providers.mark_file import Ended, MarkFile
@@ -360,3 +361,21 @@ def test_the_domain_is_locked_during_each_change(
 def test_a_refresh_needs_no_lock(adapters: FakeAdapters, props: dict[str, Any]) -> None:
     BootstrapVmProvider().read(NAME, props)
     assert adapters.unlocked == [URI]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_new"),
+    [
+        pytest.param({}, False, id="none"),
+        pytest.param({"deadline_s": 5.0, "running": False}, False, id="of-the-same-vm"),
+        pytest.param({"memory_mib": 4096.0}, True, id="memory"),
+        pytest.param({"libvirt_uri": "qemu:///system"}, True, id="libvirt"),
+    ],
+)
+def test_a_preview_tells_whether_a_control_plane_gets_another_vm(
+    props: dict[str, Any], change: dict[str, Any], is_new: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registered, "NEW_VM", {"192.0.2.21", "192.0.2.99"})
+    BootstrapVmProvider().diff(NAME, props, {**props, **change})
+    told = [node for node in ("192.0.2.21", "192.0.2.22", "192.0.2.99") if registered.gets_new_vm(node)]
+    assert told == (["192.0.2.21", "192.0.2.22"] if is_new else []) + ["192.0.2.99"]

@@ -691,6 +691,16 @@ def test_a_preview_names_the_hosts_that_are_wiped_and_those_untouched(capsys: py
     ]
 
 
+def test_a_preview_refuses_another_bootstrap_vm_for_servers_that_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of them may be off, and their marks be lost (simulation, seed 50191)."""
+    monkeypatch.setattr(registered, "NEW_VM", {host["address"] for host in INSTALLED["hosts"].values()})
+    with pytest.raises(ConfigError) as error:
+        HostProvisioningProvider().diff("test", INSTALLED, {**ROLE, "reinstall": {"w0": "w0"}})
+    what = "its bootstrap VM would be built anew, as another cluster than that of w1"
+    assert f"compute: {what}. Fix: revert" in str(error.value)
+    HostProvisioningProvider().diff("test", INSTALLED, {**ROLE, "reinstall": {"w0": "w0", "w1": "w1"}})
+
+
 @pytest.fixture
 def taken_out(payload: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The hosts that are taken out of the cluster; test_removal.py checks how. That of `w9` fails."""
