@@ -213,7 +213,9 @@ def replaced_below(site: Site) -> Iterator[None]:
         f"{provision}.IsoMedia": lambda *_: nullcontext(site.media),
         f"{provision}.install_all": _install_all,
         f"{composition}.image_server_of": lambda _: nullcontext(),
-        f"{provision}.joining_of": lambda *_, **__: SimpleNamespace(approved={}, is_node=site.is_node),
+        f"{provision}.joining_of": lambda *_, **__: SimpleNamespace(
+            approved={}, is_node=site.is_node, forget=lambda _: None
+        ),
         f"{composition}.KubeApi.by": lambda *_: site,
         "providers.etcd_access.EtcdAccess.reach": site.reached,
         f"{composition}.connect_problem": lambda *_, **__: "no machine has an address",
