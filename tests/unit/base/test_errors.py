@@ -17,9 +17,10 @@ NAMED = {"BmcError": BmcError} | {kind.__name__: kind for kind in KINDS}
 
 @cache
 def modules() -> dict[str, ast.Module]:
-    """Return the modules of the program by path."""
-    paths = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
-    return {str(path.relative_to(ROOT)): ast.parse(path.read_text()) for path in paths}
+    """Return the modules of the program that name an error of a BMC, by path."""
+    texts = {path: path.read_text() for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))}
+    named = {path: text for path, text in texts.items() if any(name in text for name in NAMED)}
+    return {str(path.relative_to(ROOT)): ast.parse(text) for path, text in named.items()}
 
 
 def tries_in(module: ast.Module) -> Iterator[set[str]]:
