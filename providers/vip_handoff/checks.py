@@ -2,11 +2,10 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from heapq import nsmallest
 
 from assets.contract import ALIVE_PORT, API_PORT, CONFIG_PORT
 from base.errors import HandoffUnsafeError
-from base.shown import MOST, few
+from base.shown import few
 from payload.reading import payload_folder
 from providers.vip_handoff.model import ClusterProbe, Save, Signal, VipHandoffSpec
 from wires.segment.vip_holder import AnsweringMacs, vip_holder
@@ -189,9 +188,10 @@ class Checks:
         return f"answered: {', '.join(answers)}"
 
     def _names(self, macs: frozenset[str]) -> str:
-        owners = {mac: self._holder([frozenset({mac})]) for mac in nsmallest(MOST, macs)}
-        shown = {mac: f"{owner or 'a stranger'} ({mac})" for mac, owner in owners.items()}
-        return " and ".join(shown.get(mac, mac) for mac in few(macs)) or NOBODY
+        def named(mac: str) -> str:
+            return f"{self._holder([frozenset({mac})]) or 'a stranger'} ({mac})"
+
+        return " and ".join(named(each) if each in macs else each for each in few(macs)) or NOBODY
 
 
 def known_vip_holder(
