@@ -18,7 +18,7 @@ WANTED = {
     "tuple_type": ("a list is wanted", "put a hyphen before each element"),
     "dict_type": ("a mapping is wanted", "write `key: value` below it"),
     "model_type": ("a mapping is wanted", "write `key: value` below it"),
-    "missing": ("Field required", "add it"),
+    "missing": ("missing", "add it"),
 }
 """`what` and `fix` of a fault by pydantic's type of error; for other types, pydantic's own message is clear."""
 KEY = ".[key]"

@@ -99,7 +99,7 @@ def test_a_missing_section_is_told_with_the_names_in_it(option: str, fix: str) -
     with pytest.raises(ValidationError) as caught:
         Options.model_validate(options)
     (fault,) = shape_faults(caught.value, Options)
-    assert (fault.where, fault.what) == (option, "Field required")
+    assert (fault.where, fault.what) == (option, "missing")
     assert fault.fix.startswith(fix)
 
 

@@ -89,7 +89,7 @@ def test_the_clusters_of_a_wave_are_upgraded_to_the_release_that_it_names(tmp_pa
 @pytest.mark.parametrize(
     ("release", "start"),
     [
-        pytest.param("{version: 4.21.3}", "waves[0].upgrade.image: Field required", id="no-image"),
+        pytest.param("{version: 4.21.3}", "waves[0].upgrade.image: missing", id="no-image"),
         pytest.param(
             "{version: 4.21.3, image: 'okd:4.21.3'}", "waves[0].upgrade.image: an image by its digest", id="tag"
         ),
@@ -180,7 +180,7 @@ def test_a_wrong_wave_is_one_line(tmp_path: Path, waves: str, line: str) -> None
             id="null-site",
         ),
         pytest.param("sites: {}", "sites: it is empty. Fix: write at least one, or remove it", id="no-site"),
-        pytest.param("gates: []", "sites: Field required. Fix: add it", id="missing-sites"),
+        pytest.param("gates: []", "sites: missing. Fix: add it", id="missing-sites"),
         pytest.param(
             "sites: {a_b: [c]}",
             f"sites.a_b: a_b is not a name. Fix: {NAME_FIX}",

@@ -147,7 +147,7 @@ def test_servers_of_each_architecture_get_the_iso_of_theirs(project: Project) ->
             "prod", {"node_addresses": {}}, "node_addresses.okd-master-0: no IPv4 address. Fix: ", id="address"
         ),
         pytest.param(
-            "prod", {"media": {"secure": "cipher"}}, "stacks/Pulumi.prod.yaml: media: Field required", id="encrypted"
+            "prod", {"media": {"secure": "cipher"}}, "stacks/Pulumi.prod.yaml: media: missing", id="encrypted"
         ),
         pytest.param(
             "prod",

@@ -70,8 +70,8 @@ def test_missing_logins_hide_no_missing_option() -> None:
     found = [line.partition(". Fix: ")[0] for line in done.stderr.splitlines()]
     assert done.returncode == 2
     assert "stacks/compact/install-config.yaml: platform.baremetal.hosts[0].bmc.password: missing" in found
-    assert {"config: payload: Field required", "config: consent.edge-b: missing"} <= {*found}
-    assert "config: payload: Field required. Fix: `okd-baremetal payload STACK`\n" in done.stderr
+    assert {"config: payload: missing", "config: consent.edge-b: missing"} <= {*found}
+    assert "config: payload: missing. Fix: `okd-baremetal payload STACK`\n" in done.stderr
 
 
 def test_a_serial_that_pulumi_reads_as_another_text_is_refused(tmp_path: Path) -> None:

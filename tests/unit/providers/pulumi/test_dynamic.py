@@ -154,7 +154,7 @@ class TestInputs:
                 "password: text is wanted. Fix: write one value in quotes, no list and no mapping",
                 id="secret",
             ),
-            pytest.param({"name": None}, "name: Field required. Fix: add it", id="missing"),
+            pytest.param({"name": None}, "name: missing. Fix: add it", id="missing"),
         ],
     )
     def test_a_wrong_input_is_one_line_without_the_value(
@@ -178,7 +178,7 @@ class TestCheck:
 
     def test_inputs_that_the_spec_refuses_are_failures_without_the_values(self) -> None:
         assert failures({"size": "canary", "parts": {"x": {"name": "p", "count": "canary"}}}) == [
-            ("name", "Field required. Fix: add it"),
+            ("name", "missing. Fix: add it"),
             ("size", "Input should be a valid integer, unable to parse string as an integer"),
             ("parts", "x.count: Input should be a valid integer, unable to parse string as an integer"),
         ]
