@@ -14,9 +14,9 @@ from cluster.stack_file import read_options
 def rehearse(options: argparse.Namespace) -> int:
     """Install the virtual twin of a stack on this machine, take it to production, and destroy it.
 
-    The twin has as many servers as the install-config names, with their names, MACs, addresses and BMCs. This needs
-    root, and no secret of the stack. It begins with the points in which the twin differs from the real cluster, and
-    ends with report/STACK/index.html.
+    The twin has the servers of the install-config, of compute as many as there is memory for, with their names, MACs,
+    addresses and BMCs. This needs root, and no secret of the stack. It begins with the points in which the twin
+    differs from the real cluster, and ends with report/STACK/index.html.
     """
     read_options(stack_file(options.stack))
     make = shutil.which("make")  # it also builds what is missing
