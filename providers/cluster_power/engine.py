@@ -71,7 +71,7 @@ class ClusterPowerEngine:
         """Cordon all nodes, then shut the servers down: those with a copy of etcd once all others are off.
 
         Args:
-            save: Saves etcd, if the stack names a folder.
+            save: Saves etcd, if the stack names a store.
 
         Raises:
             PowerError: A server is not the machine of its consent, or did not go off; or the API does not answer.

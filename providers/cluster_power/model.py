@@ -48,7 +48,7 @@ class ClusterPowerSpec(Spec):
     vips: dict[str, dict[str, str]] = {}
     """By VIP of the cluster: the address of each machine that may hold it, by name."""
     snapshots: str = ""
-    """Folder into which etcd is saved before a server is switched off; empty: it is not."""
+    """Folder or bucket into which etcd is saved before a server is switched off; empty: it is not."""
     approve_certificates: bool = True
     """Whether the hosts' certificate requests are approved while the cluster wakes."""
     bmc_s: float

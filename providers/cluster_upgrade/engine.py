@@ -62,7 +62,7 @@ class ClusterUpgradeEngine:
     api: KubernetesWriter
     spec: ClusterUpgradeSpec
     save: Callable[[], object]
-    """Saves etcd, where the stack names a folder."""
+    """Saves etcd, where the stack names a store."""
     clock: Clock
     report: Report
     _stuck_since: float | None = None

@@ -21,7 +21,7 @@ class ClusterUpgradeSpec(Spec):
     image: str
     """The release image, by digest."""
     snapshots: str
-    """Folder into which etcd is saved before the upgrade begins; empty: it is not saved."""
+    """Folder or bucket into which etcd is saved before the upgrade begins; empty: it is not saved."""
     deadline_s: float
 
     @classmethod

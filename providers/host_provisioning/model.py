@@ -114,7 +114,7 @@ class HostProvisioningSpec(Spec):
     out_of_etcd: tuple[str, ...] = ()
     """Hosts that are wiped again only once they are out of etcd: in phase production, all of a role that has it."""
     snapshots: str = ""
-    """Folder into which etcd is saved before a server of a running control plane is installed; empty: it is not."""
+    """Store that etcd is saved into before a server of a running control plane is installed; empty: none."""
     fenced: bool = False
     """Whether the hosts fence each other: none is touched once they run etcd, and all are cut off before a delete."""
     unicast: bool = False

@@ -40,7 +40,7 @@ class VipHandoffSpec(Spec):
     payload_sha256: str
     """Digest of master.ign, which contains the CA of the config server."""
     snapshots: str = ""
-    """Folder into which etcd is saved before the VIPs move; empty: it is not."""
+    """Folder or bucket into which etcd is saved before the VIPs move; empty: it is not."""
     stable_s: float
     soak_s: float
     deadline_s: float
