@@ -17,8 +17,8 @@ ROLES = {Role.CONTROL_PLANE: "control plane", Role.ARBITER: "arbiter", Role.COMP
 
 
 @dataclass(frozen=True)
-class Rollout:
-    """The servers of one role."""
+class Installation:
+    """The installation of the servers of one role."""
 
     spec: HostProvisioningSpec
     plan: InstallationPlan
@@ -30,10 +30,10 @@ def wipes(preview: Preview) -> list[tuple[str, str]]:
     It is `consent` or `reinstall`; beside it `wipe_disks`, if that names further disks.
     """
     lines = list[tuple[str, str]]()
-    for rollout in _rollouts(preview):
-        consented = [*rollout.plan.without_record, *_replaced(preview, rollout)]
-        options = dict.fromkeys(consented, "consent") | dict.fromkeys(rollout.plan.reinstall, "reinstall")
-        stale = ((host, "wipe_disks") for host in options if rollout.spec.hosts[host].wipe_disks)
+    for installation in _installations(preview):
+        consented = [*installation.plan.without_record, *_replaced(preview, installation)]
+        options = dict.fromkeys(consented, "consent") | dict.fromkeys(installation.plan.reinstall, "reinstall")
+        stale = ((host, "wipe_disks") for host in options if installation.spec.hosts[host].wipe_disks)
         lines += [*options.items(), *stale]
     return sorted(lines)
 
@@ -41,10 +41,10 @@ def wipes(preview: Preview) -> list[tuple[str, str]]:
 def wiped(preview: Preview) -> Iterator[str]:
     """Yield a sentence for the servers of each role, by the reason for which they are installed."""
     created = _made(preview)
-    for rollout in _rollouts(preview):
-        spec, plan, role = rollout.spec, rollout.plan, ROLES[rollout.spec.role]
-        replaced = _replaced(preview, rollout)
-        again = _of_how_many(rollout, {*plan.reinstall, *plan.replaced, *replaced})
+    for installation in _installations(preview):
+        spec, plan, role = installation.spec, installation.plan, ROLES[installation.spec.role]
+        replaced = _replaced(preview, installation)
+        again = _of_how_many(installation, {*plan.reinstall, *plan.replaced, *replaced})
         disks = {host: f"{_disk(spec, host)} of {host}" for host in spec.hosts}
         consents = {host: _consent(preview, created, host) for host in spec.hosts}
         certain = [host for host in plan.without_record if host in created and not created[host].running]
@@ -68,19 +68,19 @@ def wiped(preview: Preview) -> Iterator[str]:
             yield f"Wipes {what}, {other}, and installs that ({role}{again})."
 
 
-def _of_how_many(rollout: Rollout, again: Collection[str]) -> str:
+def _of_how_many(installation: Installation, again: Collection[str]) -> str:
     """Return how many of the installed servers of a role that holds etcd are wiped again, and who is asked before."""
-    if not again or not rollout.spec.role.holds_etcd:
+    if not again or not installation.spec.role.holds_etcd:
         return ""
-    return f": {len(again)} of its {len(rollout.spec.hosts)} servers, and only if etcd can do without"
+    return f": {len(again)} of its {len(installation.spec.hosts)} servers, and only if etcd can do without"
 
 
 def taken_out(preview: Preview) -> Iterator[str]:
     """Yield a sentence on the servers that leave etcd before they are wiped again, and on those that join it."""
-    for rollout in _rollouts(preview):
-        other = {*_replaced(preview, rollout)} & {*rollout.spec.out_of_etcd}
-        members = {*rollout.plan.leaving(rollout.spec), *other}
-        joining = sorted(members & {*rollout.plan.joining})
+    for installation in _installations(preview):
+        other = {*_replaced(preview, installation)} & {*installation.spec.out_of_etcd}
+        members = {*installation.plan.leaving(installation.spec), *other}
+        joining = sorted(members & {*installation.plan.joining})
         for host in sorted(members - {*joining}):
             once = f"once {host} is off and all other members of etcd answer"
             yield f"Removes the etcd member of {host}, and deletes its node, {once}; ends when it is a member again."
@@ -150,8 +150,12 @@ def _unasked(change: Change[BmcHostSpec]) -> set[str]:
 
 def untouched(preview: Preview) -> list[str]:
     """Return the installed servers that a change does not reach, because nothing is written to them any more."""
-    rollouts = [rollout for rollout in _rollouts(preview) if rollout.plan.changes_iso]
-    return sorted(host for rollout in rollouts for host in {*rollout.plan.untouched} - {*_replaced(preview, rollout)})
+    installations = [installation for installation in _installations(preview) if installation.plan.changes_iso]
+    return sorted(
+        host
+        for installation in installations
+        for host in {*installation.plan.untouched} - {*_replaced(preview, installation)}
+    )
 
 
 def kept_networks(preview: Preview) -> Iterator[str]:
@@ -162,21 +166,25 @@ def kept_networks(preview: Preview) -> Iterator[str]:
         yield f"Leaves the network of {joined(kept)} as it is: {why}. Only `reinstall` brings the connections below."
 
 
-def _rollouts(preview: Preview) -> Iterator[Rollout]:
+def _installations(preview: Preview) -> Iterator[Installation]:
     for change in preview.of(HostProvisioningSpec):
         if change.operation != "delete":
-            yield _rollout(change)
+            yield _installation(change)
 
 
-def _rollout(change: Change[HostProvisioningSpec]) -> Rollout:
-    return Rollout(change.spec, InstallationPlan.of(change.old, change.recorded(HostProvisioningOuts), change.spec))
+def _installation(change: Change[HostProvisioningSpec]) -> Installation:
+    return Installation(
+        change.spec, InstallationPlan.of(change.old, change.recorded(HostProvisioningOuts), change.spec)
+    )
 
 
 def saving(preview: Preview) -> Iterator[str]:
     """Yield the store into which etcd is saved before a server is installed."""
-    for rollout in _rollouts(preview):
-        if rollout.plan.saves_etcd(rollout.spec) or (rollout.spec.snapshots and _replaced(preview, rollout)):
-            yield rollout.spec.snapshots
+    for installation in _installations(preview):
+        if installation.plan.saves_etcd(installation.spec) or (
+            installation.spec.snapshots and _replaced(preview, installation)
+        ):
+            yield installation.spec.snapshots
 
 
 def exchanged(preview: Preview) -> list[str]:
@@ -189,9 +197,9 @@ def exchanged(preview: Preview) -> list[str]:
     ]
 
 
-def _replaced(preview: Preview, rollout: Rollout) -> list[str]:
+def _replaced(preview: Preview, installation: Installation) -> list[str]:
     """Return the installed servers that may turn out to be other machines."""
-    return sorted({*exchanged(preview)} & {*rollout.plan.untouched})
+    return sorted({*exchanged(preview)} & {*installation.plan.untouched})
 
 
 def _disk(spec: HostProvisioningSpec, host: str) -> str:
