@@ -62,7 +62,8 @@ class Spares(Component):
     """One `BmcHost` per spare: identified, and left as it is.
 
     The type of this component is a part of the spare's URN. So a spare that becomes a server is created as one, taken
-    over with consent; and a server that becomes a spare is deleted as one, which protection forbids in production.
+    over with consent; and a server that becomes a spare is deleted as one, which protection forbids in production if
+    it holds etcd.
     """
 
     hosts: Sequence[BmcHost]

@@ -33,7 +33,8 @@ class Row:
     """What was seen of one thing."""
 
     kind: str
-    """vip, api, node, etcd, release, request, bmc, certificate, payload, consent or power."""
+    """vip, api, node, etcd, release, request, bmc, certificate, payload, consent or power; of `upgrade` also version,
+    operator, machine config pool, mirror and snapshot."""
     name: str
     """Which one; no two rows have the same kind and name."""
     level: Level
