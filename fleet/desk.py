@@ -6,18 +6,21 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from temporalio.api.enums.v1 import TaskQueueType
+from temporalio.api.enums.v1 import EventType, TaskQueueType
+from temporalio.api.failure.v1 import Failure
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeTaskQueueRequest
 from temporalio.client import (
     Client,
     WorkflowExecution,
+    WorkflowExecutionDescription,
     WorkflowExecutionStatus,
     WorkflowHandle,
     WorkflowQueryFailedError,
     WorkflowUpdateFailedError,
 )
-from temporalio.converter import ActivitySerializationContext, DataConverter
+from temporalio.common import SearchAttributeKey
+from temporalio.converter import ActivitySerializationContext, DataConverter, WorkflowSerializationContext
 from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError, RPCStatusCode
 
@@ -42,10 +45,21 @@ from fleet.workflows import (
 )
 
 CLUSTERS = "WorkflowType = 'Cluster'"
+ROLLOUTS = "WorkflowType = 'Rollout'"
 POLL_S = 90
 """A worker polls at least once a minute: Temporal's long poll. The server lists it for five minutes."""
 WORKER = "the site's worker"
+WORKFLOWS = "the worker of the workflows"
+REPAIR = f"{WORKFLOWS}, which fails"
 RUNNING = "ExecutionStatus = 'Running'"
+FAILS = SearchAttributeKey.for_keyword_list("TemporalReportedProblems")
+"""The server's own, after five attempts, in about a minute, at which a workflow's task failed."""
+FIRST_REPEATED = 2
+"""The attempt at a workflow's task that follows one which failed, or whose worker died."""
+FAILING_FIX = (
+    f"{ONE_KEY}, and restart the worker of the workflows with the release that began the rollout; "
+    "it goes on by itself, after ten minutes at the latest"
+)
 
 
 @dataclass(frozen=True)
@@ -100,16 +114,26 @@ async def start(client: Client, rollout: Rollout) -> None:
 
 
 async def cluster_statuses(client: Client) -> list[ClusterStatus]:
-    """Return the status of each cluster's latest workflow, sorted by site and cluster."""
+    """Return the status of each cluster's latest workflow, sorted by site and cluster.
+
+    A rollout with which the worker of the workflows cannot go on has a row, too: it may have no cluster yet.
+    """
     latest: dict[str, ClusterStatus] = {}
     async for status in _statuses(client):
         if status.cluster not in latest or status.since > latest[status.cluster].since:
             latest[status.cluster] = status
-    sites = sorted({status.site for status in latest.values()})
-    served = dict(zip(sites, await asyncio.gather(*(_is_served(client, site) for site in sites)), strict=True))
+    rows = sorted(latest.values(), key=lambda status: (status.site, status.cluster))
+    rollouts = await _rollouts(client)
+    if not await _polls(client, QUEUE, TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW):
+        return [*rollouts, *(replace(row, waits_for=WORKFLOWS) if row.waits_for else row for row in rows)]
+    sites = sorted({row.site for row in rows})
+    polled = await asyncio.gather(
+        *(_polls(client, queue_of(site), TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY) for site in sites)
+    )
+    served = dict(zip(sites, polled, strict=True))
     return [
-        replace(status, waits_for="") if status.waits_for == WORKER and served[status.site] else status
-        for status in sorted(latest.values(), key=lambda status: (status.site, status.cluster))
+        *(rollout for rollout in rollouts if rollout.waits_for == REPAIR),
+        *(replace(row, waits_for="") if row.waits_for == WORKER and served[row.site] else row for row in rows),
     ]
 
 
@@ -117,22 +141,21 @@ async def describe(client: Client, cluster: str) -> ClusterDetail:
     """Return one cluster in detail.
 
     Raises:
-        ConfigError: It has no workflow, or one of another key.
+        ConfigError: It has no workflow, or the worker of the workflows cannot read it.
     """
     handle = _handle(client, cluster)
     try:
-        status = await handle.query(ClusterWorkflow.status)
         execution = await handle.describe()
+        await _refuse_failing(client, cluster, execution)
+        status = await handle.query(ClusterWorkflow.status)
     except RPCError as error:
         raise _unknown(cluster, error) from None
     except WorkflowQueryFailedError:
-        raise ConfigError(Fault(cluster, "the worker of the workflows cannot read it", ONE_KEY)) from None
+        raise _failing(cluster, "it cannot read this workflow") from None
     for pending in execution.raw_description.pending_activities:
         converter = _converter_of(client, cluster, pending.activity_type.name)
         beats = await converter.decode(pending.heartbeat_details.payloads)
-        failure = ""
-        if pending.HasField("last_failure"):
-            failure = str(await converter.decode_failure(pending.last_failure))
+        failure = await _why(converter, pending.last_failure) if pending.HasField("last_failure") else ""
         return ClusterDetail(status, pending.attempt, str(beats[0]) if beats else "", failure)
     return ClusterDetail(status)
 
@@ -155,6 +178,8 @@ async def approve(client: Client, cluster: str, digest: str, by: str, approver: 
         raise ConfigError(
             Fault(cluster, str(error.cause), f"run `okd-baremetal fleet status {word(cluster)}`")
         ) from None
+    except RPCError as error:
+        raise _unknown(cluster, error) from None
     return phase
 
 
@@ -172,16 +197,70 @@ async def retry(client: Client, cluster: str) -> None:
         raise _unknown(cluster, error) from None
 
 
-async def cancel(client: Client, workflow_id: str) -> None:
-    """Cancel a cluster's workflow, whose update is interrupted, or a rollout, which starts no further cluster.
+async def cancel(client: Client, cluster: str) -> None:
+    """Cancel a cluster's workflow, whose update is interrupted.
 
     Raises:
-        ConfigError: It has none.
+        ConfigError: It has none under way.
+    """
+    handle = _handle(client, cluster)
+    try:
+        # The server says nothing of the cancellation of one that has ended.
+        execution = await handle.describe()
+        if execution.status is not WorkflowExecutionStatus.RUNNING:
+            raise _unknown(cluster)
+        await handle.cancel()
+    except RPCError as error:
+        raise _unknown(cluster, error) from None
+
+
+async def cancel_rollout(client: Client, rollout: str) -> None:
+    """End a rollout, which starts no further cluster. Its clusters go on.
+
+    It has nothing to tidy up, so this needs no worker of the workflows, which may be unable to read it.
+
+    Raises:
+        ConfigError: None of this name is under way.
     """
     try:
-        await client.get_workflow_handle(workflow_id).cancel()
+        await client.get_workflow_handle(rollout_id(rollout)).terminate("cancelled")
     except RPCError as error:
-        raise _unknown(workflow_id, error) from None
+        raise _unknown(rollout, error) from None
+
+
+async def _refuse_failing(client: Client, cluster: str, execution: WorkflowExecutionDescription) -> None:
+    """Refuse a cluster with whose workflow the worker of the workflows cannot go on: the server asks it for ever.
+
+    Raises:
+        ConfigError: It cannot, and why.
+    """
+    attempt = execution.raw_description.pending_workflow_task.attempt
+    if attempt < FIRST_REPEATED:
+        return
+    failure: Failure | None = None
+    async for event in _handle(client, cluster).fetch_history_events():
+        if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
+            failure = event.workflow_task_failed_event_attributes.failure
+        elif event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
+            failure = None
+    if failure is not None:
+        own = WorkflowSerializationContext(namespace=client.namespace, workflow_id=cluster_id(cluster))
+        why = await _why(client.data_converter.with_context(own), failure)
+        raise _failing(cluster, f"attempt {attempt}: {why}")
+
+
+async def _why(converter: DataConverter, failure: Failure) -> str:
+    """Return why something failed; if it was sealed with another key, that."""
+    try:
+        return str(await converter.decode_failure(failure))
+    except ConfigError as error:
+        return str(error)
+
+
+def _failing(cluster: str, why: str) -> ConfigError:
+    # A fault of this program has a fix of its own, as that for two keys.
+    what = f"{WORKFLOWS} fails: {why.partition(' Fix: ')[0].rstrip('.')}"
+    return ConfigError(Fault(cluster, what, FAILING_FIX))
 
 
 def _handle(client: Client, cluster: str) -> WorkflowHandle[ClusterWorkflow, object]:
@@ -202,8 +281,8 @@ def _converter_of(client: Client, cluster: str, activity: str) -> DataConverter:
     return client.data_converter.with_context(of)
 
 
-def _unknown(name: str, error: RPCError) -> ConfigError:
-    what = "has no workflow" if error.status is RPCStatusCode.NOT_FOUND else error.message
+def _unknown(name: str, error: RPCError | None = None) -> ConfigError:
+    what = "has no workflow under way" if error is None or error.status is RPCStatusCode.NOT_FOUND else error.message
     return ConfigError(Fault(name, what, "see `okd-baremetal fleet status`"))
 
 
@@ -217,7 +296,7 @@ def _status(execution: WorkflowExecution) -> ClusterStatus:
     step, since = attributes.get(STEP) or "starting", attributes.get(SINCE) or execution.start_time
     waits_for = ""
     if execution.status is WorkflowExecutionStatus.RUNNING:
-        waits_for = _waits_for(step)
+        waits_for = REPAIR if attributes.get(FAILS) else _waits_for(step)
     elif execution.status is WorkflowExecutionStatus.COMPLETED:
         step = IN_PRODUCTION
     else:
@@ -234,12 +313,24 @@ def _waits_for(step: str) -> str:
     return "a person's retry" if step.endswith(STOPPED) else WORKER
 
 
-async def _is_served(client: Client, site: str) -> bool:
-    """Return whether a worker of the site polls."""
+async def _rollouts(client: Client) -> list[ClusterStatus]:
+    """Return rows for the rollouts under way, as if all waited for the worker of the workflows."""
+    return [
+        ClusterStatus(
+            "-",
+            execution.id,
+            "starts clusters",
+            execution.start_time,
+            REPAIR if execution.typed_search_attributes.get(FAILS) else WORKFLOWS,
+        )
+        async for execution in client.list_workflows(f"{ROLLOUTS} AND {RUNNING}")
+    ]
+
+
+async def _polls(client: Client, queue: str, kind: "TaskQueueType.ValueType") -> bool:
+    """Return whether a worker polls a task queue."""
     request = DescribeTaskQueueRequest(
-        namespace=client.namespace,
-        task_queue=TaskQueue(name=queue_of(site)),
-        task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_ACTIVITY,
+        namespace=client.namespace, task_queue=TaskQueue(name=queue), task_queue_type=kind
     )
     pollers = (await client.workflow_service.describe_task_queue(request, retry=True)).pollers
     now = time.time()

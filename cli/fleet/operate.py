@@ -121,9 +121,12 @@ def _add_cancel(parser: argparse.ArgumentParser) -> None:
 
 def cancel(options: argparse.Namespace) -> int:
     """Interrupt a cluster's update, or start no further cluster of a rollout."""
-    workflow = rollout_id(options.rollout) if options.rollout else cluster_id(options.cluster)
-    _ask(lambda client: desk.cancel(client, workflow))
-    print(f"{workflow}: will end")
+    if rollout := options.rollout:
+        _ask(lambda client: desk.cancel_rollout(client, rollout))
+        print(f"{rollout_id(rollout)}: has ended")
+    else:
+        _ask(lambda client: desk.cancel(client, options.cluster))
+        print(f"{cluster_id(options.cluster)}: will end")
     return EXIT_OK
 
 

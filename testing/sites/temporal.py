@@ -41,6 +41,8 @@ class TemporalServer:
         self._command = [
             *("setpriv", "--pdeathsig", "KILL", program.strip(), "server", "start-dev", "--headless"),
             *("--ip", "127.0.0.1", "--port", str(port), "--db-filename", str(self.history)),
+            # As by default, but after one failed task of a workflow in place of five.
+            *("--dynamic-config-value", "system.numConsecutiveWorkflowTaskProblemsToTriggerSearchAttribute=1"),
             # Without them, a rollout starts a tenth as many clusters per second (docs/adr/0048).
             *("--sqlite-pragma", "journal_mode=WAL", "--sqlite-pragma", "synchronous=NORMAL"),
             *(

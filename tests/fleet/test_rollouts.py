@@ -1,6 +1,7 @@
 """Rollouts: waves, slots, gates, problems, cancellations. Server and workflows are real, the sites stand-ins."""
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
@@ -8,19 +9,22 @@ from pathlib import Path
 
 import pytest
 from temporalio.api.enums.v1 import EventType
-from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError, WorkflowUpdateFailedError
-from temporalio.exceptions import ApplicationError, CancelledError
+from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError, WorkflowUpdateFailedError
+from temporalio.exceptions import ApplicationError, TerminatedError
 
 from base.errors import ConfigError
 from fleet import desk
 from fleet.approvers import Subject, signer
-from fleet.messages import Approval, Order, Wave
+from fleet.codec import KEY_BYTES, sealing
+from fleet.connection import NAMESPACE
+from fleet.messages import Approval, Order, Rollout, Wave
 from fleet.notices import URL_FILE
-from fleet.workflows import IN_PRODUCTION, PHASES, UPGRADE, ClusterWorkflow, cluster_id, rollout_id
+from fleet.worker import workflow_worker
+from fleet.workflows import IN_PRODUCTION, PHASES, QUEUE, UPGRADE, ClusterWorkflow, attributes, cluster_id, rollout_id
 from testing.approvers import JANE, public_key
 from testing.fakes.web_hook import web_hook
-from testing.histories import record
-from testing.rollouts import DEADLINE_S, Rollouts, rollouts
+from testing.histories import CONVERTER, record
+from testing.rollouts import DEADLINE_S, POLL_S, Rollouts, rollouts
 from testing.sites.temporal import TemporalServer
 
 Scenario = Callable[[Rollouts], Awaitable[None]]
@@ -256,7 +260,7 @@ def test_a_rollout_ends_with_the_wave_of_a_cancelled_canary(play: Play, accept_g
         fleet.site.held["canary-a", UP] = asyncio.Event()
         rollout = await fleet.start(wave(order("canary-a"), order("canary-b")), wave(order("canary-c")))
         await fleet.at("canary-a", UP)
-        await desk.cancel(fleet.client, cluster_id("canary-a"))
+        await desk.cancel(fleet.client, "canary-a")
         assert await rollout.result() == {"canary-a": CANCELLED, "canary-b": TOO_MANY}
         assert await fleet.course("canary-a cancelled") == ["canary-a begins", "canary-a cancelled"]
         await record(fleet.client, cluster_id("canary-a"), "cancelled", accept=accept_golden)
@@ -273,7 +277,7 @@ def test_a_stopped_cluster_that_is_cancelled_counts_as_stopped_for_good(
         first = wave(order("given-a"), order("given-b"), hold_at=hold_at)
         rollout = await fleet.start(first, wave(order("given-c")))
         await fleet.course("given-a stopped")
-        await desk.cancel(fleet.client, cluster_id("given-a"))
+        await desk.cancel(fleet.client, "given-a")
         assert await rollout.result() == {"given-a": CANCELLED, "given-b": end_of_next}
 
     play("given", scenario)
@@ -289,7 +293,7 @@ def test_a_cluster_that_is_cancelled_begins_no_further_step(play: Play, problem:
         fleet.site.deaf.add("late-a")
         rollout = await fleet.start(wave(order("late-a")))
         await fleet.until(partial(has_begun, fleet, "late-a", CHECK))
-        await desk.cancel(fleet.client, cluster_id("late-a"))
+        await desk.cancel(fleet.client, "late-a")
         await fleet.until(partial(is_asked_to_cancel, fleet, "late-a"))
         status = (await fleet.cluster("late-a").describe()).status
         assert status is WorkflowExecutionStatus.RUNNING, "the site is still at work"
@@ -356,10 +360,10 @@ def test_a_cancelled_rollout_leaves_its_clusters_and_starts_no_further(
         await fleet.at("left-b", step)
         if gates:
             await fleet.course("left-b waits")
-        await desk.cancel(fleet.client, rollout_id("left"))
+        await desk.cancel_rollout(fleet.client, "left")
         with pytest.raises(WorkflowFailureError) as ended:
             await rollout.result()
-        assert isinstance(ended.value.cause, CancelledError)
+        assert isinstance(ended.value.cause, TerminatedError)
         held.set()
         for cluster in ("left-a", "left-b") if gates else ("left-a",):
             await fleet.approve(cluster, f"{cluster}-bootstrap")
@@ -410,7 +414,66 @@ def test_a_cluster_that_is_cancelled_before_its_site_has_begun_ends(play: Play) 
     async def scenario(fleet: Rollouts) -> None:
         rollout = await fleet.start(wave(order("absent-a")))
         await fleet.at("absent-a", CHECK)
-        await desk.cancel(fleet.client, cluster_id("absent-a"))
+        await desk.cancel(fleet.client, "absent-a")
         assert await rollout.result() == {"absent-a": CANCELLED}
 
     play("nobody", scenario)
+
+
+def test_one_that_has_ended_takes_nothing(play: Play) -> None:
+    async def scenario(fleet: Rollouts) -> None:
+        rollout = await fleet.start(wave(order("over-a")))
+        await rollout.result()
+        for asked in (
+            fleet.approve("over-a", "over-a-production"),
+            desk.retry(fleet.client, "over-a"),
+            desk.cancel(fleet.client, "over-a"),
+        ):
+            with pytest.raises(ConfigError, match="over-a: has no workflow under way"):
+                await asked
+
+    play("over", scenario)
+
+
+def test_status_says_that_the_worker_of_the_workflows_fails(temporal: TemporalServer) -> None:
+    """It has another key than who started the cluster; a rollout was started with yet another."""
+
+    async def scenario() -> None:
+        client, other, third = [
+            await Client.connect(temporal.address, namespace=NAMESPACE, data_converter=each)
+            for each in (CONVERTER, sealing(bytes(KEY_BYTES)), sealing(bytes([1]) * KEY_BYTES))
+        ]
+
+        async def rows() -> dict[str, str]:
+            return {row.cluster: row.waits_for for row in await desk.cluster_statuses(client)}
+
+        async def are_told() -> bool:
+            return [(await rows()).get(each) for each in ("sealed-a", "rollout/sealed")] == [desk.REPAIR] * 2
+
+        await client.start_workflow(
+            ClusterWorkflow.run,
+            order("sealed-a"),
+            id=cluster_id("sealed-a"),
+            task_queue=QUEUE,
+            search_attributes=attributes(order("sealed-a")),
+        )
+        await desk.start(third, Rollout("sealed", [wave(order("sealed-b"))]))
+        async with asyncio.timeout(DEADLINE_S), workflow_worker(other):
+            while not await are_told():
+                await asyncio.sleep(POLL_S)
+            with pytest.raises(ConfigError) as refused:
+                await desk.describe(client, "sealed-a")
+            assert re.fullmatch(
+                "sealed-a: the worker of the workflows fails: attempt [0-9]+: FLEET_KEY_FILE: a message was not "
+                f"sealed with this key, or not for this workflow[.] Fix: {re.escape(desk.FAILING_FIX)}",
+                str(refused.value),
+            )
+            await desk.cancel_rollout(client, "sealed")
+        async with asyncio.timeout(DEADLINE_S), workflow_worker(client):
+            while (await rows())["sealed-a"] == desk.REPAIR:
+                await asyncio.sleep(POLL_S)
+            assert (await desk.describe(client, "sealed-a")).status.step == CHECK
+            assert "rollout/sealed" not in await rows()
+            await client.get_workflow_handle(cluster_id("sealed-a")).terminate()
+
+    asyncio.run(scenario())

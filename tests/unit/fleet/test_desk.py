@@ -17,11 +17,12 @@ from temporalio.converter import DataConverter, encode_search_attributes
 
 from base.errors import ConfigError
 from fleet import desk
-from fleet.desk import ClusterDetail, ClusterStatus
+from fleet.desk import FAILS, ClusterDetail, ClusterStatus
 from fleet.messages import Order, Preview, Rollout, Status, Wave
-from fleet.workflows import CLUSTER, SINCE, SITE, STEP, queue_of
+from fleet.workflows import CLUSTER, QUEUE, SINCE, SITE, STEP, queue_of
 from testing.approvers import JANE
 
+PROBLEMS = ["category=WorkflowTaskFailed", "cause=WorkflowTaskFailedCauseWorkflowWorkerUnhandledFailure"]
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 RUNNING, COMPLETED, FAILED, CANCELED = (
     Raw.WORKFLOW_EXECUTION_STATUS_RUNNING,
@@ -32,10 +33,15 @@ RUNNING, COMPLETED, FAILED, CANCELED = (
 
 
 def execution(
-    cluster: str, step: str, status: "Raw.ValueType" = RUNNING, since: datetime = NOON, site: str = "north"
+    cluster: str,
+    step: str,
+    status: "Raw.ValueType" = RUNNING,
+    since: datetime = NOON,
+    site: str = "north",
 ) -> WorkflowExecution:
     """Return a cluster's workflow as the server lists it; with no step, it has only just been started."""
     info = WorkflowExecutionInfo(status=status)
+    info.type.name = "Cluster"
     info.start_time.FromDatetime(NOON - timedelta(hours=1))
     if status != RUNNING:
         info.close_time.FromDatetime(since)
@@ -46,14 +52,34 @@ def execution(
     return WorkflowExecution._from_raw_info(info, "fleet", DataConverter.default)
 
 
+def failing(execution: WorkflowExecution) -> WorkflowExecution:
+    """Return a workflow as the server lists it once five attempts at its task have failed."""
+    encode_search_attributes(
+        TypedSearchAttributes([SearchAttributePair(FAILS, PROBLEMS)]), execution.raw_info.search_attributes
+    )
+    return WorkflowExecution._from_raw_info(execution.raw_info, "fleet", DataConverter.default)
+
+
+def rollout() -> WorkflowExecution:
+    """Return a rollout's workflow as the server lists it."""
+    info = WorkflowExecutionInfo(status=RUNNING)
+    info.type.name, info.execution.workflow_id = "Rollout", "rollout/spring"
+    info.start_time.FromDatetime(NOON)
+    return WorkflowExecution._from_raw_info(info, "fleet", DataConverter.default)
+
+
 class Server:
-    """A stand-in for server and client: some workflows, and sites whose worker has asked so long ago."""
+    """A stand-in for server and client: some workflows, and the workers of the workflows and of some sites.
+
+    Args:
+        silent: The task queue whose worker has asked too long ago.
+    """
 
     namespace = "fleet"
 
-    def __init__(self, *executions: WorkflowExecution, served: Sequence[str] = (), asked_s: float = 60) -> None:
-        self._executions, self._queues = executions, [queue_of(site) for site in served]
-        self._asked_s = asked_s
+    def __init__(self, *executions: WorkflowExecution, served: Sequence[str] = (), silent: str = "") -> None:
+        self._executions, self._queues = executions, [QUEUE, *map(queue_of, served)]
+        self._silent = silent
         self.queries = list[str]()
 
     @property
@@ -67,11 +93,13 @@ class Server:
     async def list_workflows(self, query: str) -> AsyncIterator[WorkflowExecution]:
         self.queries.append(query)
         for each in self._executions:
-            yield each
+            if f"WorkflowType = '{each.workflow_type}'" in query:
+                yield each
 
     async def describe_task_queue(self, asked: DescribeTaskQueueRequest, retry: bool) -> DescribeTaskQueueResponse:
         poller = PollerInfo()
-        poller.last_access_time.FromSeconds(int(time.time() - self._asked_s))
+        ago_s = 120 if asked.task_queue.name == self._silent else 60
+        poller.last_access_time.FromSeconds(int(time.time() - ago_s))
         return DescribeTaskQueueResponse(pollers=[poller] if asked.task_queue.name in self._queues else [])
 
 
@@ -112,15 +140,42 @@ def test_a_site_without_a_worker_is_waited_for(step: str, waits_for: str) -> Non
         pytest.param(CANCELED, "canceled at {}", id="cancelled"),
     ],
 )
-def test_one_that_has_ended_waits_for_nobody(status: "Raw.ValueType", told: str, step: str) -> None:
+@pytest.mark.parametrize("silent", ["", QUEUE])
+def test_one_that_has_ended_waits_for_nobody(status: "Raw.ValueType", told: str, step: str, silent: str) -> None:
     ended = execution("north-a", step, status)
-    assert rows(ended, served=()) == [ClusterStatus("north", "north-a", told.format(step), NOON, "")]
+    found = asyncio.run(desk.cluster_statuses(Server(ended, silent=silent).client))
+    assert found == [ClusterStatus("north", "north-a", told.format(step), NOON, "")]
 
 
 def test_a_worker_that_no_longer_asks_is_waited_for() -> None:
-    server = Server(execution("north-a", "bootstrap: up"), served=["north"], asked_s=120)
+    server = Server(execution("north-a", "bootstrap: up"), served=["north"], silent=queue_of("north"))
     (row,) = asyncio.run(desk.cluster_statuses(server.client))
     assert row.waits_for == "the site's worker"
+
+
+@pytest.mark.parametrize("step", ["", "bootstrap: up", "production: waits for approval", "production: up: stopped"])
+def test_without_the_worker_of_the_workflows_all_wait_for_it(step: str) -> None:
+    """Also a rollout, which can then start no cluster."""
+    server = Server(execution("north-a", step), rollout(), served=["north"], silent=QUEUE)
+    found = asyncio.run(desk.cluster_statuses(server.client))
+    assert [(row.cluster, row.waits_for) for row in found] == [
+        ("rollout/spring", "the worker of the workflows"),
+        ("north-a", "the worker of the workflows"),
+    ]
+
+
+@pytest.mark.parametrize("step", ["", "bootstrap: up", "production: waits for approval", "production: up: stopped"])
+def test_one_with_which_the_worker_of_the_workflows_fails_does_not_seem_to_wait(step: str) -> None:
+    found = rows(failing(execution("north-a", step)), execution("north-b", "bootstrap: up"), failing(rollout()))
+    assert [(row.cluster, row.waits_for) for row in found] == [
+        ("rollout/spring", "the worker of the workflows, which fails"),
+        ("north-a", "the worker of the workflows, which fails"),
+        ("north-b", ""),
+    ]
+
+
+def test_a_rollout_that_gets_on_has_no_row() -> None:
+    assert [row.cluster for row in rows(execution("north-a", "bootstrap: up"), rollout())] == ["north-a"]
 
 
 def test_one_that_was_only_just_started_has_a_row() -> None:

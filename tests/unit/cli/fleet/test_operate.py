@@ -1,6 +1,6 @@
 """What `okd-baremetal fleet …` hands to the server and prints of it. The server is a stand-in."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -191,19 +191,24 @@ def test_clusters_that_check_refuses_are_not_started(site: Site, server: Server)
 
 
 @pytest.mark.parametrize(
-    ("words", "workflow"), [(("north-a",), "cluster/north-a"), (("--rollout", "spring"), "rollout/spring")]
+    ("words", "told"),
+    [(("north-a",), "cluster/north-a: will end\n"), (("--rollout", "spring"), "rollout/spring: has ended\n")],
 )
 def test_cancel_names_a_cluster_or_a_rollout(
-    server: Server, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], workflow: str
+    server: Server, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], told: str
 ) -> None:
-    cancelled = list[str]()
+    cancelled = list[tuple[str, str]]()
 
-    async def cancel(_client: object, workflow_id: str) -> None:
-        cancelled.append(workflow_id)
+    def cancels(what: str) -> Callable[[object, str], Awaitable[None]]:
+        async def cancel(_client: object, name: str) -> None:
+            cancelled.append((what, name))
 
-    monkeypatch.setattr(desk, "cancel", cancel)
-    assert run("fleet", "cancel", *words).stdout == f"{workflow}: will end\n"
-    assert cancelled == [workflow]
+        return cancel
+
+    monkeypatch.setattr(desk, "cancel", cancels("cluster"))
+    monkeypatch.setattr(desk, "cancel_rollout", cancels("rollout"))
+    assert run("fleet", "cancel", *words).stdout == told
+    assert cancelled == [(told.partition("/")[0], words[-1])]
 
 
 def test_cancel_takes_exactly_one_of_the_two(server: Server) -> None:
