@@ -11,9 +11,8 @@ from base.errors import Fault
 from base.shapes import WANTED, Location, below, dotted, shape_faults
 from base.spec import secret_inputs
 from cluster.options import PLACEHOLDER, Options, Placeholder
-from cluster.stack_file import is_encrypted
+from cluster.stack_file import LOGINS, PULL_SECRET, is_encrypted
 
-LOGINS, PULL_SECRET, NOTIFY_URL = "bmc_credentials", "pull_secret", "notify_url"
 SECRETS = secret_inputs(Options)
 """The options that only a secret of the stack may hold."""
 _MARKS = {

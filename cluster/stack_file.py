@@ -10,6 +10,7 @@ from cluster.files import read_yaml
 
 PREFIX = "okd-baremetal:"
 """The start of each key of a stack file: the project's name."""
+LOGINS, PULL_SECRET, NOTIFY_URL = "bmc_credentials", "pull_secret", "notify_url"
 
 
 def read_stack_file(path: Path) -> dict[str, Any]:

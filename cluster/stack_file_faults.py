@@ -6,9 +6,8 @@ from typing import Any
 from base.errors import Fault, quoted, word
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import BARE
-from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Options
-from cluster.stack_file import PREFIX, is_encrypted
+from cluster.stack_file import LOGINS, NOTIFY_URL, PREFIX, PULL_SECRET, is_encrypted
 from cluster.values import pull_secret, web_hook
 
 IN_GIT = "in plain text, as it would be in each commit"

@@ -20,9 +20,8 @@ from cli.runs import report
 from cli.runs.timeline import timelines_of
 from cli.shared.command_line import stack_file
 from cli.shared.stack_options import pulumi, stack_options
-from cluster.known_options import NOTIFY_URL
 from cluster.options import Phase
-from cluster.stack_file import read_options
+from cluster.stack_file import NOTIFY_URL, read_options
 from wires.web_hook import send
 
 RETRIES = 5

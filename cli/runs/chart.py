@@ -13,7 +13,7 @@ from base.errors import MISSHAPEN, ConfigError, Fault
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK
 from cluster.files import read_standard_input
-from providers.vip_handoff.checks import NO_ONE_MACHINE, NOBODY
+from wires.segment.vip_holder import NO_ONE_MACHINE, NOBODY
 
 Handoff = Mapping[str, Any]
 """The outputs of `VipHandoff`."""

@@ -12,8 +12,7 @@ from base.errors import ConfigError, Fault, word
 from cli.shared.command_line import PROGRAM, stack_file
 from cli.shared.interrupts import child
 from cluster.files import read_text
-from cluster.known_options import PULL_SECRET
-from cluster.stack_file import PREFIX, read_options, read_stack_file
+from cluster.stack_file import PREFIX, PULL_SECRET, read_options, read_stack_file
 from cluster.values.pull_secret import FORM, SET, wrong_in
 
 

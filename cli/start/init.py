@@ -24,10 +24,9 @@ from cluster.inventory.file import inventory_file, read_inventory
 from cluster.inventory.hosts import Proposal, proposed, room_for_hosts, with_hosts
 from cluster.inventory.model import Inventory
 from cluster.inventory.source_of_truth import differences, proposed_by_netbox
-from cluster.known_options import LOGINS, PULL_SECRET
 from cluster.plan import Intent, load_bmcs
 from cluster.plan.intent import intent_of
-from cluster.stack_file import read_options
+from cluster.stack_file import LOGINS, PULL_SECRET, read_options
 from cluster.stack_file_faults import plain_secrets_of_config
 from cluster.values.address import Address, parse_address
 from cluster.values.pull_secret import SET

@@ -14,7 +14,7 @@ from cli.shared.command_line import EXIT_OK, install_config, stack_file, writing
 from cli.shared.stack_options import pulumi, stack_options
 from cli.start.new_stack import Option, lacking
 from cluster.install_config import InstallConfig, may_be_a_secret
-from cluster.known_options import LOGINS, PULL_SECRET
+from cluster.stack_file import LOGINS, PULL_SECRET
 
 
 class _Secret(NamedTuple):

@@ -11,7 +11,6 @@ from base.errors import Fault
 from base.shapes import below
 from cluster.install_config import InstallConfig, Reading
 from cluster.install_config.platform import BARE, DISABLED, UNMANAGED, Bmc
-from cluster.known_options import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.options import Images, MachineOptions, MediaOption, Options, Phase
 from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.fencing import refused_fencing, refused_reinstalls
@@ -21,6 +20,7 @@ from cluster.plan.interfaces import refused_interfaces
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.plan.network_boot import boots_over_ipv6, refused_provisioning, unbootable
 from cluster.plan.node_addresses import asks_dhcp, has_static, unused
+from cluster.stack_file import LOGINS, NOTIFY_URL, PULL_SECRET
 from cluster.values import pull_secret, web_hook
 from cluster.values.address import in_any, networks, parse_address
 from cluster.values.architecture import Architecture

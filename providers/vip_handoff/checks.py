@@ -8,12 +8,7 @@ from base.errors import HandoffUnsafeError
 from base.shown import few
 from payload.reading import payload_folder
 from providers.vip_handoff.model import ClusterProbe, Save, Signal, VipHandoffSpec
-from wires.segment.vip_holder import AnsweringMacs, vip_holder
-
-NOBODY, NO_ONE_MACHINE = "nobody", "no one machine"
-"""Names in place of a holder: no machine answers the VIPs; several machines or a stranger do."""
-CONTROL_PLANE = "control plane"
-"""Name in place of a holder: with a balancer of the site, all nodes are behind it."""
+from wires.segment.vip_holder import CONTROL_PLANE, NO_ONE_MACHINE, NOBODY, AnsweringMacs, vip_holder
 
 
 @dataclass(frozen=True)

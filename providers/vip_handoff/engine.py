@@ -13,7 +13,7 @@ from base.progress import Progress, Report, with_time_left
 from cluster.installed import CERTIFICATES, NODES, OKD, PLATFORM, fixed
 from cluster.options import Phase
 from cluster.values.balancer import Balancer
-from providers.vip_handoff.checks import CONTROL_PLANE, NOBODY, Checks
+from providers.vip_handoff.checks import Checks
 from providers.vip_handoff.model import (
     HOLDING,
     BootstrapGuest,
@@ -25,7 +25,7 @@ from providers.vip_handoff.model import (
     VipHandoffSpec,
 )
 from providers.vip_handoff.states import ENDS, State, Transition, table_of, was_released
-from wires.segment.vip_holder import AnsweringMacs
+from wires.segment.vip_holder import CONTROL_PLANE, NOBODY, AnsweringMacs
 
 HEARTBEAT_S = 5.0
 NOT_ASKED = "not asked: no kubeconfig"

@@ -4,6 +4,10 @@ from collections.abc import Callable, Mapping, Sequence
 
 AnsweringMacs = Sequence[frozenset[str]]
 """MACs that answer each VIP."""
+NOBODY, NO_ONE_MACHINE = "nobody", "no one machine"
+"""Names in place of a holder: no machine answers the VIPs; several machines or a stranger do."""
+CONTROL_PLANE = "control plane"
+"""Name in place of a holder: with a balancer of the site, all nodes are behind it."""
 
 
 def vip_holder(
