@@ -1,7 +1,6 @@
 """This program's options: the stack's config, typed. Pulumi.yaml describes them."""
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Annotated, Any, Literal, Self, get_origin
 
 from pydantic import (
@@ -35,18 +34,11 @@ from cluster.option_types import (
     Wait,
 )
 from cluster.values.architecture import Architecture
+from cluster.values.phase import Phase
 from cluster.values.platform import ClusterPlatform
 from cluster.values.semver import FORM as VERSION
 from cluster.values.snapshots import SNAPSHOTS
 from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
-
-
-class Phase(StrEnum):
-    """The phase that the next `pulumi up` brings a cluster to, or keeps it in."""
-
-    BOOTSTRAP = "bootstrap"
-    PRODUCTION = "production"
-
 
 PLACEHOLDER = "0" * 64
 """In place of a value that is encrypted: it fits a text and a digest."""

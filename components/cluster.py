@@ -8,8 +8,8 @@ import pulumi
 
 from assets.render import render
 from base.errors import word
-from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
+from cluster.values.phase import Phase
 from cluster.values.platform import ClusterPlatform
 from cluster.values.role import BOOTSTRAP
 from components.component import Component

@@ -17,7 +17,8 @@ from base.spec import Model
 from base.yaml_text import parse_yaml
 from cluster.files import read_text
 from cluster.json_schema import generated
-from cluster.options import Phase, Release
+from cluster.options import Release
+from cluster.values.phase import Phase
 
 NAME = "^[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?$"
 """Pulumi takes it for the name of a stack, DNS for a label, and Temporal for a task queue."""

@@ -6,8 +6,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol, Self
 
 from base.errors import Fault, PayloadError
-from cluster.options import PayloadDigests, Phase
+from cluster.options import PayloadDigests
 from cluster.payload_values import PULL_SECRET, pull_secret_value
+from cluster.values.phase import Phase
 from cluster.values.role import BOOTSTRAP
 from payload.checks import Expected, check_payload
 from payload.kubeconfig import Kubeconfig, check_kubeconfig, needed, read_kubeconfig

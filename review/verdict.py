@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from base.errors import one_line
 from base.spec import marked
-from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from providers.bootstrap_vm.model import BUILT_FROM, BootstrapVmSpec
 from providers.cluster_power.model import ClusterPowerOuts, ClusterPowerSpec
 from providers.cluster_power.rules import goes_off, wakes

@@ -7,11 +7,11 @@ from functools import cache
 from typing import Any
 
 from base.errors import BmcRefusedError
-from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
 from cluster.plan.model import PlannedHost, Server
 from cluster.values.address import parse_address
 from cluster.values.bmc_url import parse_bmc_url
+from cluster.values.phase import Phase
 from testing import plans
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.engine import Site, Stack

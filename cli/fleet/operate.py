@@ -18,7 +18,8 @@ from base.git import run_git
 from cli.fleet.check import add_fleet_file, check_clusters
 from cli.shared.command import Command
 from cli.shared.command_line import EXIT_OK, table
-from cluster.options import Phase, Release
+from cluster.options import Release
+from cluster.values.phase import Phase
 from fleet import desk, messages
 from fleet.approvers import Subject, approver, write_approver
 from fleet.codec import write_key

@@ -20,8 +20,8 @@ from cli.runs import report
 from cli.runs.timeline import timelines_of
 from cli.shared.command_line import stack_file
 from cli.shared.stack_options import pulumi, stack_options
-from cluster.options import Phase
 from cluster.stack_file import NOTIFY_URL, read_options
+from cluster.values.phase import Phase
 from wires.web_hook import send
 
 RETRIES = 5

@@ -9,11 +9,12 @@ from cli.start.new_stack import Option
 from cli.start.openshift_install import NAME, OVERRIDE, STREAM_NAMES, Image, Release, print_stream
 from cli.start.site_facts import SiteFacts
 from cluster.install_config.platform import DISABLED
-from cluster.options import Bootstrap, Phase
+from cluster.options import Bootstrap
 from cluster.plan.model import BootstrapHost, Intent, Server
 from cluster.plan.refusals import missing, option_of
 from cluster.values.address import Address, in_any, parse_address
 from cluster.values.architecture import Architecture
+from cluster.values.phase import Phase
 from providers.pulumi.workers import WORKERS
 
 POOL = Bootstrap().pool

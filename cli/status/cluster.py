@@ -9,11 +9,11 @@ from assets.contract import API_PORT
 from base.errors import OwnAddressError, PayloadError, SegmentError
 from base.shown import few, short
 from cli.status.answers import Level, Question, Row
-from cluster.options import Phase
 from cluster.plan import ClusterPlan, Server
 from cluster.plan.model import Machine
 from cluster.values.address import Address
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path, read_kubeconfig
 from payload.reading import read_payload
 from providers.consent import missing_consent

@@ -18,9 +18,10 @@ from cli.status.command import plan_of
 from cli.status.printed import lines_of
 from cluster.files import read_text
 from cluster.install_config import read
-from cluster.options import Options, Phase, Release
+from cluster.options import Options, Release
 from cluster.plan.addresses import CONFIG
 from cluster.values.image_reference import ImageReference
+from cluster.values.phase import Phase
 from providers.asleep import WAKE
 from providers.cluster_upgrade.obstacles import seen_of
 from wires.api.resources import KubernetesReader

@@ -11,7 +11,7 @@ from base.errors import Fault
 from base.shapes import below
 from cluster.install_config import InstallConfig, Reading
 from cluster.install_config.platform import BARE, DISABLED, UNMANAGED, Bmc
-from cluster.options import Images, MachineOptions, MediaOption, Options, Phase
+from cluster.options import Images, MachineOptions, MediaOption, Options
 from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.fencing import refused_fencing, refused_reinstalls
 from cluster.plan.host_names import refused_names
@@ -25,6 +25,7 @@ from cluster.values import pull_secret, web_hook
 from cluster.values.address import in_any, networks, parse_address
 from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
+from cluster.values.phase import Phase
 
 MEDIA = "media.address"
 OWN_MACHINE = (

@@ -27,8 +27,9 @@ from base.backend import without_login
 from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
 from base.files import write_private
 from base.write_guard import PLAN_VARIABLE
-from cluster.options import Phase, Release
+from cluster.options import Release
 from cluster.stack_file import read_options
+from cluster.values.phase import Phase
 from fleet.messages import Checked, Done, Preview, Step
 from fleet.plan import Gate
 from fleet.site.guard import GuardedPulumi

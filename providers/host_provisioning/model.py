@@ -8,9 +8,9 @@ from pydantic import BeforeValidator, Field, SecretStr
 from assets.boot_server import boot_server
 from assets.ignition import composed_sha256, keyfiles_in, own_config
 from base.spec import INPUT_ONLY, Mark, Model, Outs, Spec, marked_fields
-from cluster.options import Phase
 from cluster.values.address import netloc
 from cluster.values.architecture import Architecture
+from cluster.values.phase import Phase
 from cluster.values.role import Role
 from providers.joining.certificates import Approval
 from wires.bmc.access import BmcAccess

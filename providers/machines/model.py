@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Self
 from pydantic import SecretStr
 
 from base.spec import Model, Outs, Spec
-from cluster.options import Phase
+from cluster.values.phase import Phase
 from cluster.values.role import Role
 from wires.bmc.access import BmcAccess
 from wires.bmc.client import Identity

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from base.errors import Fault
-from cluster.options import Phase
+from cluster.values.phase import Phase
 from cluster.values.role import Role
 from providers.consent import consent_command, consent_fault, naming
 from providers.machines.model import FormerMachine, HostMachine, MachinesOuts, MachinesSpec

@@ -12,8 +12,8 @@ from assets.contract import API_PORT, CONFIG_PORT
 from base.errors import Fault, OwnAddressError, SegmentError
 from base.shown import MOST, few
 from cluster.option_types import Severity
-from cluster.options import Phase
 from cluster.values.balancer import Balancer, needs_api_int
+from cluster.values.phase import Phase
 from cluster.values.vrrp import free_router_ids
 from providers.network_preflight.model import NetworkPreflightSpec, NetworkProbe, VipClaim
 from providers.preflight import Finding, NotProbed, PreflightResult, PreflightWarning

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Literal, Protocol, Self, get_args
 
 from base.spec import Model, Outs, Spec
 from cluster.option_types import Transport
-from cluster.options import NetworkFindings, Phase
+from cluster.options import NetworkFindings
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from cluster.values.platform import ClusterPlatform
 from wires.segment.dhcp import Offer
 from wires.segment.vrrp import Advert

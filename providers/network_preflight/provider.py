@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from base.errors import Fault
 from cluster.installed import NODES, VRRP, fixed
-from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from providers.network_preflight.engine import check_network, held_by_leaving
 from providers.network_preflight.model import NetworkPreflightOuts, NetworkPreflightSpec, VipClaim
 from providers.network_preflight.probe import LocalNetworkProbe

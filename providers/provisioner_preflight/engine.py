@@ -11,8 +11,8 @@ from boot_media.architecture import another_architecture
 from boot_media.base_image import ISO_URLS, NAMES
 from boot_media.disk_image import QCOW2
 from boot_media.tools import COREOS_INSTALLER_VERSION, SCRIPTS
-from cluster.options import Phase
 from cluster.values.architecture import Architecture
+from cluster.values.phase import Phase
 from providers.preflight import Finding, NotProbed, PreflightResult, PreflightWarning
 from providers.provisioner_preflight.findings import GIB, digest_faults, too_large, unreadable
 from providers.provisioner_preflight.image import image_findings, image_path

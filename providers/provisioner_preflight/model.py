@@ -9,8 +9,9 @@ from pydantic import Field, SecretStr
 
 from base.spec import Model, Outs, Spec
 from boot_media.disk_image import DiskImage
-from cluster.options import PayloadDigests, Phase
+from cluster.options import PayloadDigests
 from cluster.values.architecture import Architecture
+from cluster.values.phase import Phase
 from cluster.values.platform import ClusterPlatform
 from payload.checks import Expected
 from payload.stack_payload import PayloadFiles, StackPayload

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from base.errors import Fault
 from cluster.installed import network_faults
-from cluster.options import Phase
+from cluster.values.phase import Phase
 from providers.provisioner_preflight.engine import check_provisioner, dotted
 from providers.provisioner_preflight.model import ProvisionerPreflightOuts, ProvisionerPreflightSpec
 from providers.provisioner_preflight.probe import LocalProbe

@@ -4,7 +4,7 @@ from base.progress import Report
 from boot_media.base_image import DISK_SOURCE
 from boot_media.disk_image import DiskImage
 from boot_media.download import ensure_base
-from cluster.options import Phase
+from cluster.values.phase import Phase
 from providers.preflight import PreflightResult
 from providers.provisioner_preflight.engine import check_provisioner, has_base_volume
 from providers.provisioner_preflight.image import image_findings, image_path

@@ -11,8 +11,8 @@ from base.clock import Clock, Wait
 from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
 from base.progress import Progress, Report, with_time_left
 from cluster.installed import CERTIFICATES, NODES, OKD, PLATFORM, fixed
-from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from providers.vip_handoff.checks import Checks
 from providers.vip_handoff.model import (
     HOLDING,

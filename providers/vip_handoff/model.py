@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, Self
 
 from base.spec import SECRET_OUTPUT, Outs, Spec
-from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from cluster.values.platform import ClusterPlatform
 
 if TYPE_CHECKING:

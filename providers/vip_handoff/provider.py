@@ -9,8 +9,8 @@ from base.errors import Fault, OkdBaremetalError, SnapshotError
 from base.lock import held
 from base.progress import Progress
 from base.shown import MOST
-from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from payload.kubeconfig import api_ca, kubeconfig_text, read_kubeconfig
 from payload.reading import read_payload
 from providers.etcd_snapshot import EtcdSnapshots

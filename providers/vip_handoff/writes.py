@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from assets.contract import Word
 from base.writes import Write
-from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from cluster.values.snapshots import store_of
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from wires.etcd.writes import to_store

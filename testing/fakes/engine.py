@@ -24,9 +24,9 @@ import pulumi
 from assets.render import render
 from base.errors import BmcTransientError, OkdBaremetalError
 from base.spec import Spec
-from cluster.options import Phase
 from cluster.plan import ClusterPlan, Role
 from cluster.plan.model import Server
+from cluster.values.phase import Phase
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 from providers.etcd_health import DEGRADED

@@ -11,8 +11,8 @@ from functools import partial
 from base.clock import Clock, SystemClock
 from base.errors import HypervisorError
 from base.progress import Progress
-from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from providers.vip_handoff.adapters import LocalClusterProbe, measuring
 from providers.vip_handoff.engine import HandoffEngine
 from providers.vip_handoff.model import Signal, VipHandoffOuts, VipHandoffSpec

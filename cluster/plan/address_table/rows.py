@@ -9,7 +9,7 @@ from cluster.install_config import InstallConfig
 from cluster.install_config.platform import BARE, DISABLED, MANAGED, Host
 from cluster.install_config.rules.networks import JOIN, OVN, OVN_NETWORKS, join_subnet
 from cluster.install_config.rules.vips import user_managed
-from cluster.options import MachineOptions, Options, Phase
+from cluster.options import MachineOptions, Options
 from cluster.plan.address_table.uses import CONTAINING, OVERLAY, Use
 from cluster.plan.addresses import CONFIG
 from cluster.plan.intent import NO_OPTIONS, reservations
@@ -17,6 +17,7 @@ from cluster.plan.network_config import NetworkConfig
 from cluster.values.address import IPV4, Address, Network, in_any, networks, parse_address
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
 from cluster.values.mac import parse_mac
+from cluster.values.phase import Phase
 from cluster.values.snapshots import BucketUrl
 
 CONFIG_FIELDS = {

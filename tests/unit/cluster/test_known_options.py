@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from cluster.known_options import PLACEHOLDERS, SECRETS, holds_ciphertext, known_options
-from cluster.options import Options, Phase
+from cluster.options import Options
+from cluster.values.phase import Phase
 from testing import plans
 
 CIPHERTEXT = {"secure": "v1:ciphertext"}

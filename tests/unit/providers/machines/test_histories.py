@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from base.errors import BmcRefusedError
-from cluster.options import Phase
+from cluster.values.phase import Phase
 from testing import server_changes
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.engine import Stack

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from base.errors import Fault
-from cluster.options import Phase
+from cluster.values.phase import Phase
 from cluster.values.role import Role
 from providers.machines.model import MachinesSpec
 from providers.machines.provider import MachinesProvider

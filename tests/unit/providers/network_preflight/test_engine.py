@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from base.errors import PreflightError, SegmentError
-from cluster.options import NetworkFindings, Phase
+from cluster.options import NetworkFindings
+from cluster.values.phase import Phase
 from providers.network_preflight.engine import check_network, held_by_leaving
 from providers.network_preflight.model import Mode, NetworkPreflightSpec, ProvisioningSegment
 from providers.preflight import PreflightResult

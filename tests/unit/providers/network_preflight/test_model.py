@@ -2,9 +2,9 @@
 
 import pytest
 
-from cluster.options import Phase
 from cluster.plan import ClusterPlan
 from cluster.values.bmc_url import parse_bmc_url
+from cluster.values.phase import Phase
 from providers.network_preflight.model import Mode, NetworkPreflightOuts, NetworkPreflightSpec, ProvisioningSegment
 from providers.network_preflight.provider import NetworkPreflightProvider
 from testing import plans

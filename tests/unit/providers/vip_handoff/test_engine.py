@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from base.errors import HandoffUnsafeError
-from cluster.options import Phase
+from cluster.values.phase import Phase
 from providers.vip_handoff.model import VipHandoffOuts, VipHandoffSpec
 from testing.fakes.lan import BOOTSTRAP, MACS, NEVER, NODES, SPEC, STRANGER, VIP, VIP6, spec_with
 from testing.handoff_rig import BOTH, FIRST, HELD, RELEASED, SECOND, TAKEN, TOOK_IT, Rig

@@ -10,7 +10,7 @@ import pytest
 
 from base.errors import BusyError
 from base.lock import held
-from cluster.options import Phase
+from cluster.values.phase import Phase
 from providers.pulumi.dynamic import Props, Provider
 from providers.vip_handoff import provider as vip_handoff
 from providers.vip_handoff.adapters import LocalClusterProbe

@@ -6,8 +6,8 @@ import pytest
 
 from assets.contract import HELD, RELEASED, Word
 from base.writes import Write
-from cluster.options import Phase
 from cluster.values.balancer import Balancer
+from cluster.values.phase import Phase
 from providers.vip_handoff.model import VipHandoffOuts
 from providers.vip_handoff.states import TABLES, State
 from providers.vip_handoff.writes import planned
