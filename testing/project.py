@@ -142,6 +142,10 @@ class Project:
         files = sorted((self.folder / "program" / "log" / "test").glob("*.jsonl"))
         return [[json.loads(line) for line in file.read_text().splitlines()] for file in files]
 
+    def noticed(self) -> list[str]:
+        """Return what became of the notices of the first run."""
+        return [line["text"] for line in self.logs()[0] if line["event"] == "notice"]
+
     def report(self) -> str:
         """Return the newest page of a run; empty if there is none."""
         page = self.folder / "program" / "report" / "test.html"

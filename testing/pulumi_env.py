@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,30 @@ def site_env(folder: Path) -> dict[str, str]:
 
 def resources_of(folder: Path) -> list[dict[str, Any]]:
     """Return the resources of the only stack whose state is in `folder`, as `pulumi stack export` prints them."""
-    (state,) = folder.glob(".pulumi/stacks/*/*.json")
-    resources: list[dict[str, Any]] = json.loads(state.read_text())["checkpoint"]["latest"]["resources"]
+    resources: list[dict[str, Any]] = json.loads(_state_of(folder).read_text())["checkpoint"]["latest"]["resources"]
     return resources
+
+
+@contextmanager
+def edited_resources(folder: Path) -> Iterator[list[dict[str, Any]]]:
+    """Yield the same, and write them back with the caller's changes, as `pulumi stack import` does."""
+    file = _state_of(folder)
+    state = json.loads(file.read_text())
+    yield state["checkpoint"]["latest"]["resources"]
+    file.write_text(json.dumps(state))
+
+
+def forget(folder: Path, *ends: str) -> None:
+    """Take resources, by the ends of their URNs, out of the state, as `pulumi state delete` does.
+
+    No resource that stays may depend on them.
+    """
+    with edited_resources(folder) as resources:
+        stays = [each for each in resources if not each["urn"].endswith(ends)]
+        assert len(stays) == len(resources) - len(ends)
+        resources[:] = stays
+
+
+def _state_of(folder: Path) -> Path:
+    (file,) = folder.glob(".pulumi/stacks/*/*.json")
+    return file

@@ -105,7 +105,7 @@ class Emulator:
         return [line for line in self.requests if not line.startswith("GET ")]
 
     def reset(self) -> None:
-        """Make every server run a system of another installation, without media."""
+        """Make every server run a system of another installation, without media, and forget all requests."""
         for uuid in self.guest.systems.systems:
             emulator.app.vmedia.eject_image(uuid, "Cd")
             self.guest.systems.set_boot_image(uuid, "Cd")
@@ -119,6 +119,7 @@ class Emulator:
         self.labels.clear()
         self.meeting = None
         self.first_reads.clear()
+        self.requests.clear()
 
     def api(self, uuid: str) -> str:
         """Return the address at which the installed system of a server answers."""

@@ -1,4 +1,4 @@
-"""The log of real runs: what is in it, what is not, and that a kill leaves it."""
+"""The log of real runs: what is in it, and what is not. test_hosts.py has that of a run that is killed."""
 
 import base64
 import json
@@ -9,6 +9,7 @@ from testing.fakes.emulator import PASSWORD, USER, Emulator
 from testing.fakes.web_hook import web_hook
 from testing.project import NAMES, Project, eventually
 
+AT_ONCE = ("--yes", "--skip-preview")
 INSTALLED = (
     "media",
     "starting the installer",
@@ -23,15 +24,8 @@ def texts(lines: list[dict[str, Any]], machine: str, *events: str) -> list[str]:
     return [line["text"] for line in lines if line.get("machine") == machine and line["event"] in events]
 
 
-def noticed(project: Project) -> list[str]:
-    """Return what became of the notices of the first run."""
-    return [line["text"] for line in project.logs()[0] if line["event"] == "notice"]
-
-
-def test_a_run_logs_each_server_without_secrets_and_a_preview_logs_nothing(project: Project, bmc: Emulator) -> None:
-    project.pulumi("preview")
-    assert project.logs() == []
-    project.pulumi("up", "--yes", "--skip-preview")
+def test_a_run_logs_each_server_without_secrets_and_no_run_without_work(project: Project, bmc: Emulator) -> None:
+    project.pulumi("up", *AT_ONCE)
     isos = {each["iso_sha256"] for each in project.outputs("control-plane")["installed"].values()}
     (up,) = project.logs()
     for name in NAMES:
@@ -43,18 +37,15 @@ def test_a_run_logs_each_server_without_secrets_and_a_preview_logs_nothing(proje
         resources = {line["resource"] for line in up if line.get("machine") == name}
         assert resources == {"Machines::machines", f"BmcHost::{name}", "HostProvisioning::control-plane"}
 
-    project.pulumi("refresh", "--yes", "--skip-preview")
+    project.pulumi("up", *AT_ONCE, "--expect-no-changes")
     project.site["hosts"]["okd-master-0"]["consent"] = ""
     asked = len(bmc.requests)
-    refused = project.pulumi("up", "--yes", "--skip-preview", fails=True)  # its check refuses it, before any work
+    refused = project.pulumi("up", *AT_ONCE, fails=True)  # its check refuses it, before any work
     assert "pulumi config set --path 'consent.okd-master-0' <UUID>" in refused
     assert bmc.requests[asked:] == []
-    project.site["hosts"]["okd-master-0"]["consent"] = NAMES["okd-master-0"]
-    project.pulumi("up", "--yes", "--skip-preview", "--expect-no-changes")
+    assert len(project.logs()) == 1
+    project.pulumi("destroy", *AT_ONCE)
     assert len(project.logs()) == 2
-    project.pulumi("up", "--yes", "--skip-preview", "--refresh")
-    project.pulumi("destroy", "--yes", "--skip-preview")
-    assert len(project.logs()) == 4
     eventually(lambda: all(part in project.report() for part in ("delete", *NAMES)))
     everything = json.dumps(project.logs(), ensure_ascii=False) + project.report()
     basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
@@ -69,37 +60,20 @@ def test_a_failed_run_names_its_log_draws_a_report_and_sends_a_notice(project: P
     project.site["hosts"]["okd-master-1"]["consent"] = "7b0f7a30-95ad-4c3b-9a1e-0e4d2c8f1a55"
     with web_hook() as hook:
         project.pulumi("config", "set", "--secret", "okd-baremetal:notify_url", hook.url)
-        text = project.pulumi("up", "--yes", "--skip-preview", fails=True)
+        text = project.pulumi("up", *AT_ONCE, fails=True)
         assert f"pulumi config set --path 'consent.okd-master-1' {NAMES['okd-master-1']}" in text
         assert 'File "' not in text
         assert not bmc.guest.installs
         assert not [line for line in bmc.writes[first:] if NAMES["okd-master-1"] in line]
         (file,) = (project.folder / "program" / "log" / "test").iterdir()
         assert f"log: log/test/{file.name}\n" in text
-        eventually(lambda: noticed(project) != [])
-    assert hook.notices, noticed(project)
+        eventually(lambda: project.noticed() != [])
+    assert hook.notices, project.noticed()
     (notice,) = hook.notices
     assert (notice["command"], notice["result"], notice["failed"]) == ("up", "failed", ["okd-master-1"])
     page = project.report()
     assert "Errors: okd-master-1." in page
     (lines,) = project.logs()
     assert "consent names 7b0f7a30-95ad-4c3b-9a1e-0e4d2c8f1a55" in " ".join(texts(lines, "okd-master-1", "error"))
-    assert noticed(project) == [f"sent: {notice['text']}"]
+    assert project.noticed() == [f"sent: {notice['text']}"]
     assert hook.url not in json.dumps(lines) + page
-
-
-def test_a_killed_run_logs_the_last_step_of_each_server_and_sends_a_notice(project: Project, bmc: Emulator) -> None:
-    bmc.guest.may_end.clear()
-    with web_hook() as hook:
-        project.pulumi("config", "set", "--secret", "okd-baremetal:notify_url", hook.url)
-        with project.start("up", "--yes", "--skip-preview") as killed:
-            eventually(lambda: set(bmc.guest.reads) == set(NAMES.values()) and min(bmc.guest.reads.values()) > 1)
-            killed.kill()
-        eventually(lambda: noticed(project) != [])
-    project.end()
-    bmc.guest.may_end.set()
-    assert hook.notices, noticed(project)
-    assert [notice["result"] for notice in hook.notices] == ["killed"]
-    (lines,) = project.logs()
-    for name in NAMES:
-        assert texts(lines, name, "step")[-1].startswith("installing from ISO")
