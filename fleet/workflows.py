@@ -156,6 +156,8 @@ class ClusterWorkflow:
                 )
                 return answer
             except ActivityError as error:
+                # A site whose worker died reports no end: the attempt then ends by the server's timeout.
+                _heed_cancellation()
                 if not isinstance(error.cause, ApplicationError):
                     raise
                 if error.cause.type == CHANGED:
@@ -188,7 +190,10 @@ class ClusterWorkflow:
         parent = workflow.info().parent
         if parent is None:
             return
-        rollout = workflow.get_external_workflow_handle_for(RolloutWorkflow.run, parent.workflow_id)
+        # By its run: another rollout may have the name of one that was cancelled.
+        rollout = workflow.get_external_workflow_handle_for(
+            RolloutWorkflow.run, parent.workflow_id, run_id=parent.run_id
+        )
         try:
             await rollout.signal(RolloutWorkflow.note, waits)
         except FailureError:

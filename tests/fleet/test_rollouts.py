@@ -420,6 +420,45 @@ def test_a_cluster_that_is_cancelled_before_its_site_has_begun_ends(play: Play) 
     play("nobody", scenario)
 
 
+def test_a_cluster_that_is_cancelled_while_its_sites_worker_is_dead_ends_as_cancelled(play: Play) -> None:
+    """The attempt ends by the server's timeout, and no other begins."""
+
+    async def scenario(fleet: Rollouts) -> None:
+        fleet.site.held["dead-a", CHECK] = asyncio.Event()
+        fleet.site.deaf.add("dead-a")
+        rollout = await fleet.start(wave(order("dead-a")))
+        await fleet.until(partial(has_begun, fleet, "dead-a", CHECK))
+        await desk.cancel(fleet.client, "dead-a")
+        assert await rollout.result() == {"dead-a": CANCELLED}
+        assert fleet.site.begun["dead-a", CHECK] == 1
+        fleet.site.held["dead-a", CHECK].set()
+
+    play("dead", scenario)
+
+
+def test_a_cluster_tells_only_the_rollout_that_started_it(play: Play) -> None:
+    """A later one of the same name, by default the commit's, is not held by what an earlier one left."""
+
+    async def scenario(fleet: Rollouts) -> None:
+        held = fleet.site.held["same-a", UP] = asyncio.Event()
+        before = await fleet.start(wave(order("same-a"), order("same-b")))
+        await fleet.at("same-a", UP)
+        await desk.cancel_rollout(fleet.client, "same")
+        with pytest.raises(WorkflowFailureError):
+            await before.result()
+        blocked = fleet.site.held["same-b", UP] = asyncio.Event()
+        rollout = await fleet.start(wave(order("same-b"), order("same-c")))
+        await fleet.at("same-b", UP)
+        fleet.site.problems["same-a", UP] = "no such disk"
+        held.set()
+        await fleet.at("same-a", f"{UP}: stopped")
+        blocked.set()
+        assert await rollout.result() == in_production("same-b", "same-c")
+        await fleet.cluster("same-a").terminate()
+
+    play("same", scenario)
+
+
 def test_one_that_has_ended_takes_nothing(play: Play) -> None:
     async def scenario(fleet: Rollouts) -> None:
         rollout = await fleet.start(wave(order("over-a")))
