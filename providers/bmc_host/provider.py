@@ -145,7 +145,8 @@ def _undeletable(error: BmcError, urn: str) -> BmcError:
         case _:
             own = error.fault.fix or CHECK_FIX
     again = f"run `pulumi up --target {word(urn)} --config destroyable=true` first"
-    moved = f"if its BMC has another address or login now, write that, with the host in the file, and {again}"
+    what = "another address, login or certificate"
+    moved = f"if its BMC has {what} now, write that, with the host in the file, and {again}"
     gone = f"if its machine is gone for good, switch it off, and run `pulumi state delete {word(urn)}`"
     fix = "; ".join(filter(None, (own, moved, gone)))
     return kind(error.fault.what, where=error.fault.where, fix=fix)

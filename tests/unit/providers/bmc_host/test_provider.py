@@ -363,6 +363,16 @@ class TestAnswering:
         assert len(fleet.figures().lines) == 1
         assert BmcHostProvider().update("u", state, props).outs is not None, "`up` heals it"
 
+    def test_a_renewed_certificate_has_a_way_out_of_a_destroy(
+        self, fleet: Fleet, props: Props, machine: Props
+    ) -> None:
+        """The options have the new fingerprint; the state, which is all that a destroy knows, has the old one."""
+        state = {**props, **machine, "found": AS_FOUND, "bmc": {**props["bmc"], "fingerprint": "ab" * 32}}
+        way_out = "or certificate now, write that, .* run `pulumi up --target [^`]+ --config destroyable=true` first"
+        with pytest.raises(BmcRefusedError, match=f"its certificate is not trusted.*{way_out}"):
+            BmcHostProvider().delete("u", state)
+        assert BmcHostProvider().update("u", state, props).outs is not None, "`up` heals it"
+
     def test_a_refresh_warns_of_a_certificate_that_expires(
         self, fleet: Fleet, props: Props, machine: Props, capsys: pytest.CaptureFixture[str]
     ) -> None:
