@@ -9,11 +9,8 @@ import pytest
 
 from testing import plans
 from testing.documents import DOCS
-from testing.fakes.emulator import Emulator
 from testing.previews import Project, settled
-from testing.project import NAMES
-from testing.project import Project as Site
-from testing.pulumi_env import resources_of
+from testing.pulumi_env import edited_resources, forget, resources_of
 
 PAGE = DOCS / "how-to" / "restore-a-control-plane.md"
 AT_ONCE = ("--yes", "--skip-preview")
@@ -57,9 +54,8 @@ def test_a_mistaken_destroy_deletes_nothing_in_production(production: Project) -
 def test_an_update_that_failed_leaves_what_it_reached_guarded(production: Project, tmp_path: Path) -> None:
     """The first `up` in production failed after the handoff: neither compute, VIPs nor the guard are in the state."""
     project = production.copy(tmp_path / "failed")
-    for end in ("DestroyGuard::okd-destroy-guard", "OkdInstalled::okd-okd", LOST[2], "HostProvisioning::okd-compute"):
-        (urn,) = (urn for urn in project.urns() if urn.endswith(end))
-        project.pulumi("state", "delete", urn, "--yes", "--force")
+    ends = ("DestroyGuard::okd-destroy-guard", "OkdInstalled::okd-okd", LOST[2], "HostProvisioning::okd-compute")
+    forget(project.folder, *ends)
     before = project.urns()
     project.pulumi("destroy", *AT_ONCE, fails=True)
     assert project.urns() == before
@@ -76,8 +72,9 @@ def test_ignore_protect_deletes_nothing_that_is_more_than_a_name(production: Pro
 def test_a_review_has_its_own_words_on_a_protected_server(production: Project, tmp_path: Path) -> None:
     """Issue 40, 10: Pulumi's `pulumi state unprotect` would give it up. An earlier release protected compute."""
     project = production.copy(tmp_path / "fewer")
-    (server,) = (urn for urn in project.urns() if urn.endswith("BmcHost::okd-okd-worker-1"))
-    project.pulumi("state", "protect", server, "--yes")
+    with edited_resources(project.folder) as state:
+        (server,) = (each for each in state if each["urn"].endswith("BmcHost::okd-okd-worker-1"))
+        server["protect"] = True
     with project.install_config() as config:
         config["compute"][0]["replicas"] = 1
     done = project.review()
@@ -122,15 +119,3 @@ def test_a_cluster_whose_control_plane_is_lost_can_be_destroyed(production: Proj
     left = {urn.split("::")[-2].rpartition(":")[2] for urn in resources(project)}
     assert "BmcHost" in left
     assert not left & {"DestroyGuard", *(each.partition("::")[0] for each in LOST)}
-
-
-def test_what_a_destroy_took_from_the_state_is_recorded_without_a_wipe(project: Site, bmc: Emulator) -> None:
-    """The way back of recover.md: the servers run, and their HostProvisioning has left the state."""
-    project.pulumi("up", *AT_ONCE)
-    since, record = len(bmc.writes), project.outputs("control-plane")["installed"]
-    project.pulumi("state", "delete", project.state("control-plane")["urn"], "--yes")
-    project.pulumi("up", *AT_ONCE)
-    assert bmc.writes[since:] == []
-    assert {bmc.guest.installs[uuid] for uuid in NAMES.values()} == {1}
-    again = project.outputs("control-plane")["installed"]
-    assert {host: done["uuid"] for host, done in again.items()} == {host: it["uuid"] for host, it in record.items()}
