@@ -15,9 +15,9 @@ from providers.mark_file import marks, marks_folder
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row
 from providers.registered import note_vm
-from wires.api.https import connect_problem
+from wires.api.https import PROBE_S, connect_problem
 from wires.libvirt.connection import connected
-from wires.segment.neighbours import macs_on
+from wires.segment.neighbours import all_macs_on
 
 
 class BootstrapVmProvider(Provider[BootstrapVmSpec, BootstrapVmOuts]):
@@ -66,17 +66,18 @@ def _ensure(spec: BootstrapVmSpec) -> None:
 def _network(spec: BootstrapVmSpec) -> NetworkProbes:
     return NetworkProbes(
         vip=spec.vip,
-        vip_macs=lambda: macs_on(spec.bridge, spec.vip),
+        vip_macs=lambda: all_macs_on(spec.bridge, spec.vip),
         answering_node=lambda: _listening(spec.nodes, API_PORT),
         running_node=lambda: _listening(spec.nodes, KUBELET_PORT),
         installed_node=lambda: _installed(spec.nodes),
         marks=str(marks_folder()),
-        macs_of=lambda address: macs_on(spec.bridge, address),
+        macs_of=lambda address: all_macs_on(spec.bridge, address),
     )
 
 
 def _listening(nodes: tuple[str, ...], port: int) -> str | None:
-    return next((node for node in nodes if connect_problem(node, port) is None), None)
+    # Linux sends a lost SYN again after a second.
+    return next((node for node in nodes if connect_problem(node, port, timeout_s=PROBE_S) is None), None)
 
 
 def _installed(nodes: tuple[str, ...]) -> str | None:

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from base.progress import Progress, Report
 from wires.segment import dhcp, vrrp
 from wires.segment.dhcp import Offer
-from wires.segment.neighbours import answering_macs, interface_to
+from wires.segment.neighbours import QUESTIONS, answering_macs, interface_to
 from wires.segment.vrrp import Advert
 
 LISTEN_S = 4.0
 """Time for four adverts at VRRP's default of one per second; a backup waits about as long before it takes over."""
 DHCP_S = 5.0
 """Time for the first offer: dnsmasq pings an address of its range for 3 s before it offers it (its PING_WAIT)."""
-QUESTIONS = 3
 CONNECT_S = 4.0
 """Linux sends a lost SYN again after 1 s and 3 s."""
 FAMILY = {4: socket.AF_INET, 6: socket.AF_INET6}

@@ -13,6 +13,8 @@ from wires.segment.tcp_probe import reached_macs
 
 _log = logging.getLogger(__name__)
 
+QUESTIONS = 3
+"""How often `all_macs_on` asks."""
 UNPROVEN = (
     "raw sockets are not permitted, so holders were found by TCP connections: a second machine that answers a VIP"
     " would not be seen. Run as root, or give the process CAP_NET_RAW"
@@ -66,6 +68,15 @@ def macs_on(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[s
     macs = ask(interface, address, wait_s=wait_s)
     _log.debug("%s on %s: answered by %s", address, interface, " and ".join(few(macs)) or "nobody")
     return macs
+
+
+def all_macs_on(interface: str, address: str) -> frozenset[str]:
+    """Return what `macs_on` does, asked several times, as in RFC 5227: a lost answer would hide a machine.
+
+    Raises:
+        SegmentError: The interface does not exist.
+    """
+    return frozenset[str]().union(*(macs_on(interface, address) for _ in range(QUESTIONS)))
 
 
 def interface_to(address: str) -> str:

@@ -208,7 +208,7 @@ def built(spec: BootstrapVmSpec, monkeypatch: pytest.MonkeyPatch) -> object:
     hypervisor = Hypervisor(spec.base_sha256)
     monkeypatch.setattr(vm_provider, "connected", lambda _: nullcontext(hypervisor))
     monkeypatch.setattr(vm_provider, "read_bootstrap", lambda stack, sha256, now: sha256.encode())
-    monkeypatch.setattr(vm_provider, "macs_on", lambda *_: frozenset())
+    monkeypatch.setattr(vm_provider, "all_macs_on", lambda *_: frozenset())
     BootstrapVmProvider().create(props(spec))
     return replace(hypervisor.defined[spec.name], build=""), hypervisor.volumes
 

@@ -30,6 +30,8 @@ URI = "qemu+ssh://root@kvm.example.com/system"
 MAC, STRANGER = "52:54:00:00:00:10", "0a:00:00:00:00:01"
 OURS = '{"ignition":{"version":"3.2.0"},"storage":{"files":[{"path":"/etc/okd-baremetal/Corefile"}]}}'
 CHANGED = OURS.replace("Corefile", "haproxy.cfg")
+SYN_AGAIN_S = 1
+"""Seconds after which Linux sends a lost SYN again."""
 BUILT = [f"make {NAME}.qcow2", f"make {NAME}.ign", f"define {NAME}", f"start {NAME}"]
 
 
@@ -45,6 +47,8 @@ class FakeAdapters:
     """Bridge and address of each probe of the segment."""
     tried: list[tuple[str, int]] = field(default_factory=list)
     """Node and port of each connection."""
+    lost: int = 0
+    """Number of the first answers that are lost on the segment."""
     unlocked: list[str] = field(default_factory=list)
     """URIs of connections to libvirt during which the domain's lock was free."""
     hypervisor: FakeHypervisor = field(init=False)
@@ -64,10 +68,11 @@ class FakeAdapters:
 
     def macs_on(self, bridge: str, address: str) -> frozenset[str]:
         self.asked.append((bridge, address))
-        return self.vip_macs
+        return self.vip_macs if len(self.asked) > self.lost else frozenset()
 
-    def connect_problem(self, node: str, port: int) -> str | None:
+    def connect_problem(self, node: str, port: int, *, timeout_s: float) -> str | None:
         self.tried.append((node, port))
+        assert timeout_s > SYN_AGAIN_S
         return None if {node, (node, port)} & {*self.answering} else "ConnectionRefusedError"
 
 
@@ -84,7 +89,7 @@ def adapters(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lock_folder: Path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     adapters = FakeAdapters()
     monkeypatch.setattr(provider, "connected", adapters.connected)
-    monkeypatch.setattr(provider, "macs_on", adapters.macs_on)
+    monkeypatch.setattr("wires.segment.neighbours.macs_on", adapters.macs_on)
     monkeypatch.setattr(provider, "connect_problem", adapters.connect_problem)
     monkeypatch.setattr(provider, "SYSTEM_CLOCK", adapters.clock)
     monkeypatch.setattr(provider, "datetime", Now)
@@ -176,6 +181,14 @@ class TestCreate:
         ):
             BootstrapVmProvider().create(props)
         assert adapters.asked[0] == ("baremetal", "192.0.2.5")
+        assert adapters.hypervisor.calls == []
+
+    def test_a_lost_answer_does_not_hide_the_machine_that_has_the_vip(
+        self, adapters: FakeAdapters, props: dict[str, Any]
+    ) -> None:
+        adapters.vip_macs, adapters.lost = frozenset({STRANGER}), 1
+        with pytest.raises(HypervisorError, match=r"already answered by"):
+            BootstrapVmProvider().create(props)
         assert adapters.hypervisor.calls == []
 
     @pytest.mark.parametrize("there", [b"coreos", b"another image"], ids=["right", "wrong"])
