@@ -2,6 +2,7 @@
 
 import json
 import re
+import shlex
 import socket
 import subprocess
 import sys
@@ -122,7 +123,9 @@ class Update:
         command = [sys.executable, "-P", "-m", "cli", *words]
         done = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
-            raise StoppedError(*_bounded((done.stderr or done.stdout).splitlines()))
+            lines = (done.stderr or done.stdout).splitlines()
+            silent = f"okd-baremetal {shlex.join(words)}: ended with {done.returncode}, and says nothing"
+            raise StoppedError(*_bounded(lines or [f"{silent}. Fix: run it at the site, and look at its memory"]))
         return done.stdout.splitlines()
 
     def _previewed(self, stack: Stack) -> previews.Preview:

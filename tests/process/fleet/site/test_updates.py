@@ -80,6 +80,19 @@ def ungated(site: Site) -> Site:
     return site
 
 
+def test_a_command_that_is_killed_without_a_word_is_a_line(
+    site: Site, pulumi: FakePulumi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As by the kernel that is out of memory."""
+    monkeypatch.setattr("sys.executable", "/bin/false")
+    with pytest.raises(StoppedError) as caught:
+        site.update().check()
+    command = f"okd-baremetal plan stacks/{STACK}/install-config.yaml --stack {STACK}"
+    assert str(caught.value) == (
+        f"{command}: ended with 1, and says nothing. Fix: run it at the site, and look at its memory"
+    )
+
+
 @pytest.mark.parametrize(
     ("resources", "phases"),
     [

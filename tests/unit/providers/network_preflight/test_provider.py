@@ -19,12 +19,13 @@ from testing.checkout import ROOT
 from testing.namespaces import in_own_network, ip, needs_root, neighbour, run_on_a_machine
 from testing.progress import into
 from wires.segment import dhcp, vrrp
+from wires.segment.neighbours import QUESTIONS
 
 pytestmark = needs_root
 
 BOOTSTRAP, STRANGER = plans.plan().bootstrap.mac, "02:00:00:00:00:99"
 API = "192.168.111.5/24"
-QUESTIONS, LISTEN_S = probe.QUESTIONS, probe.LISTEN_S
+LISTEN_S = probe.LISTEN_S
 
 
 @pytest.fixture(autouse=True)
