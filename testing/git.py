@@ -4,7 +4,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from testing.checkout import ROOT
+from testing.checkout import ROOMS, ROOT
 
 
 def git(folder: Path, *words: str) -> str:
@@ -21,7 +21,13 @@ def committed(folder: Path) -> None:
 
 
 def clone_of_program(folder: Path) -> None:
-    """Make a clone of this checkout as it is now, with all files that git does not ignore in one commit."""
+    """Make a clone of this checkout as it is now, with all files that git does not ignore in one commit.
+
+    The compiled files of the program, which git ignores, are beside them: what runs there need not compile again.
+    """
+    for room in ROOMS:
+        for compiled in (ROOT / room).rglob("__pycache__"):
+            shutil.copytree(compiled, folder / compiled.relative_to(ROOT), ignore=shutil.ignore_patterns("*.pyc.*"))
     for name in git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
         if (ROOT / name).exists():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)

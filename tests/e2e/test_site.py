@@ -35,7 +35,11 @@ def site(tmp_path: Path) -> Path:
     return site
 
 
-def test_the_program_reads_the_stacks_of_the_site(site: Path, tmp_path: Path) -> None:
+def test_the_pinned_program_reads_the_stacks_of_the_site(site: Path, tmp_path: Path) -> None:
+    def said(*words: str) -> str:
+        command = [str(site / "okd-baremetal/tools/okd-baremetal"), *words]
+        return subprocess.run(command, cwd=site, capture_output=True, text=True, check=True).stdout
+
     def pulumi(*words: str) -> subprocess.CompletedProcess[str]:
         command = ["pulumi", *words, "--stack", STACK, "--non-interactive"]
         env = pulumi_env(tmp_path)
@@ -43,21 +47,23 @@ def test_the_program_reads_the_stacks_of_the_site(site: Path, tmp_path: Path) ->
             command, cwd=site, env=env, capture_output=True, text=True, timeout=COMMAND_S, check=False
         )
 
+    commit = git(site / "okd-baremetal", "rev-parse", "--short", "HEAD")
+    assert said("--version").endswith(f", commit {commit}\n")
+    file = f"stacks/{STACK}/install-config.yaml"
+    assert said("check", file) == f"{file}: ok\n"
     assert pulumi("stack", "init").returncode == 0
     shown = pulumi("preview")
     assert "create" in shown.stdout
     assert (shown.returncode, shown.stderr) == (0, "")
 
-    missing = f"stacks/{STACK}/payload/bootstrap.ign: cannot be read (No such file or directory)"
-    tried = pulumi("up", "--yes", "--skip-preview")
-    assert tried.returncode != 0
-    assert missing in tried.stdout
     payload = site / "stacks" / STACK / "payload"
     payload.mkdir()
     (payload / "bootstrap.ign").write_text("{}")
-    again = pulumi("up", "--yes", "--skip-preview")
-    assert missing not in again.stdout
-    assert f"stacks/{STACK}/payload/bootstrap.ign: " in again.stdout
+    tried = pulumi("up", "--yes", "--skip-preview")
+    assert tried.returncode != 0
+    assert f"stacks/{STACK}/payload/master.ign: cannot be read (No such file or directory)" in tried.stdout
+    assert f"stacks/{STACK}/payload/bootstrap.ign: " in tried.stdout
+    assert f"stacks/{STACK}/payload/bootstrap.ign: cannot be read" not in tried.stdout
 
 
 @dataclass(frozen=True)
@@ -88,12 +94,15 @@ class Gates:
         done = {step["name"]: self.run(*bash(step["run"])) for step in steps}
         return [f"{name}: {step.stdout}{step.stderr}" for name, step in done.items() if step.returncode]
 
-    def gitlab(self, steps: int | None = None) -> subprocess.CompletedProcess[str]:
-        """Run the first steps of the job's script, or all."""
+    def gitlab(self, steps: int) -> subprocess.CompletedProcess[str]:
+        """Run the first steps of the job's script; tests/process/cli/test_site_workflows.py runs all."""
         job = yaml.safe_load((self.folder / ".gitlab-ci.yml").read_text())["review"]
-        script = [*job["script"][:steps], 'exit "$status"']
-        ci = {name: "x" for name in ("CI_API_V4_URL", "CI_PROJECT_ID", "CI_MERGE_REQUEST_IID", "GITLAB_TOKEN")}
-        return self.run(*bash("\n".join(script)), **ci)
+        return self.run(*bash("\n".join([*job["script"][:steps], 'exit "$status"'])))
+
+    def previews(self) -> set[str]:
+        """Return the commands of both jobs that run Pulumi."""
+        jobs = [(self.folder / name).read_text() for name in (".github/workflows/review.yml", ".gitlab-ci.yml")]
+        return {command for job in jobs for command in re.findall(r"pulumi .*? >preview\.json .*?true", job)}
 
 
 @pytest.fixture
@@ -122,8 +131,9 @@ def test_a_repository_without_secrets_passes_its_gates_and_no_secret_does(gates:
     done = gates.hook()
     assert (done.returncode, done.stdout, done.stderr) == (0, f"{config}: ok\n", "")
     assert gates.github() == []
-    done = gates.gitlab()
+    done = gates.gitlab(2)
     assert done.returncode == 0, done.stdout + done.stderr
+    assert len(gates.previews()) == 1, "the preview of GitLab is that of GitHub, which has run"
     assert "## What `pulumi up` will do" in (gates.folder / "review.md").read_text()
     done = gates.run("okd-baremetal", "fleet", "check")
     assert done.stdout == f"{config}: ok\nfleet.yaml: 1 site, 1 cluster, 1 wave: ok\n"
@@ -140,14 +150,3 @@ def test_a_repository_without_secrets_passes_its_gates_and_no_secret_does(gates:
     fix = done.stdout.split("`")[1]
     assert gates.run(*fix.split()).returncode == 0
     assert gates.hook().returncode == 0
-
-
-def test_its_command_line_is_that_of_the_pinned_program(site: Path) -> None:
-    def said(*words: str) -> str:
-        command = [str(site / "okd-baremetal/tools/okd-baremetal"), *words]
-        return subprocess.run(command, cwd=site, capture_output=True, text=True, check=True).stdout
-
-    commit = git(site / "okd-baremetal", "rev-parse", "--short", "HEAD")
-    assert said("--version").endswith(f", commit {commit}\n")
-    file = f"stacks/{STACK}/install-config.yaml"
-    assert said("check", file) == f"{file}: ok\n"
