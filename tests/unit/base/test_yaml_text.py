@@ -44,6 +44,6 @@ def test_the_line_of_a_value_is_found_by_its_keys() -> None:
 
 
 def test_a_written_text_reads_back_unchanged() -> None:
-    value = {"z": "long " * 50, "a": ["Zürich", "2026-11-25", "10:20", "0x1", None, 1, True]}
+    value = {"z": "long " * 50, "a": ["Zürich", "\U0001f600", "2026-11-25", "10:20", "0x1", None, 1, True]}
     assert parse_yaml(yaml_of(value)) == value
     assert yaml_of(value).startswith("z: ")
