@@ -100,7 +100,7 @@ def test_headers_that_trickle_in_end_at_the_limit(
         def do_POST(self) -> None:
             with suppress(OSError):
                 self.wfile.write(b"HTTP/1.1 200 OK\r\n")
-                while not over.wait(0.02):
+                while not over.wait(0.2):
                     self.wfile.write(b"X: y\r\n")
 
         do_HEAD = do_POST  # noqa: N815
@@ -113,6 +113,6 @@ def test_headers_that_trickle_in_end_at_the_limit(
         began = time.monotonic()
         with pytest.raises((ConnectionError, TimeoutError)):
             ask(f"http://127.0.0.1:{server.server_address[1]}/x")
-        assert time.monotonic() - began < 1.5, "100 headers, which http.client allows, take 2 s"
+        assert time.monotonic() - began < 15, "100 headers, which http.client allows, take 20 s"
         over.set()
         server.shutdown()
