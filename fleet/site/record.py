@@ -47,6 +47,11 @@ def record_start(file: Path, step: Step, approver: str, key: str) -> None:
         os.fsync(record.fileno())
 
 
+def has_begun(file: Path, cluster: str) -> bool:
+    """Return whether an update of a cluster has ever begun at this site."""
+    return file.exists() and any(entry["cluster"] == cluster for entry in _entries(file.read_text(encoding="utf-8")))
+
+
 def _entries(text: str) -> Iterator[dict[str, Any]]:
     for line in text.splitlines():
         with suppress(ValueError, RecursionError):

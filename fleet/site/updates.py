@@ -21,11 +21,13 @@ from pulumi.automation import (
     OpType,
     Stack,
     create_or_select_stack,
+    select_stack,
 )
-from pulumi.automation.errors import CommandError, ConcurrentUpdateError
+from pulumi.automation.errors import CommandError, ConcurrentUpdateError, StackNotFoundError
 
+from base.backend import VARIABLE as BACKEND
 from base.backend import without_login
-from base.errors import ConfigError, Fault, OkdBaremetalError, one_line
+from base.errors import ConfigError, Fault, OkdBaremetalError, one_line, word
 from base.files import write_private
 from base.write_guard import PLAN_VARIABLE
 from cluster.options import Release
@@ -35,7 +37,7 @@ from fleet.messages import Checked, Done, Preview, Step
 from fleet.plan import Gate
 from fleet.site.guard import GuardedPulumi
 from fleet.site.orders import Orders
-from fleet.site.record import record_start
+from fleet.site.record import has_begun, record_start
 from providers.vip_handoff.resource import VipHandoff
 from review import preview as previews
 from review.verdict import verdict
@@ -221,8 +223,21 @@ class Update:
         return self._clone.fleet(self.step.commit).upgrades.get(self.step.cluster)
 
     def _selected(self) -> Stack:
+        """Return the stack; only one of which no update has begun here is made: an empty state has servers wiped."""
+        cluster, folder = self.step.cluster, str(self._folder)
         options = LocalWorkspaceOptions(pulumi_command=self.pulumi)
-        return create_or_select_stack(self.step.cluster, work_dir=str(self._folder), opts=options)
+        if not has_begun(self._clone.record, cluster):
+            return create_or_select_stack(cluster, work_dir=folder, opts=options)
+        try:
+            return select_stack(cluster, work_dir=folder, opts=options)
+        except StackNotFoundError:
+            what = "the backend has no such stack, although an update of it has begun at this site"
+            fix = (
+                f"have {BACKEND} of the worker be what it was; or, if the stack was removed since its servers were "
+                f"destroyed, `pulumi stack init {word(cluster)}` in {self._clone.root}; then `okd-baremetal fleet "
+                f"retry {word(cluster)}`"
+            )
+            raise ConfigError(Fault(cluster, what, fix)) from None
 
     @cached_property
     def _folder(self) -> Path:

@@ -16,7 +16,7 @@ from base.errors import ConfigError
 from base.write_guard import PLAN_VARIABLE
 from cluster.plan import ClusterPlan
 from fleet.site.checkout import FOLDER
-from fleet.site.record import UnapprovedError
+from fleet.site.record import UnapprovedError, record_start
 from fleet.site.updates import ERROR_LINES, ChangedError, EngineError, StoppedError, Update
 from providers.bmc_host.model import BmcHostOuts
 from testing import plans, preview_steps
@@ -205,8 +205,27 @@ def test_a_preview_is_that_of_the_phase_and_says_what_review_says(site: Site, pu
     assert any("okd-master-0" in sentence for sentence in preview.sentences)
 
 
+MISSING = f"echo \"error: no stack named '{STACK}' found\" >&2; exit 255"
+"""What Pulumi says of a stack that its backend does not have."""
+
+
+def test_a_stack_whose_update_has_begun_here_is_not_made_anew(ungated: Site, pulumi: FakePulumi) -> None:
+    """With another backend, as of a worker without its variable, the state is empty: all servers would be wiped."""
+    record_start(ungated.orders.clone.record, ungated.update().step, "", "")
+    pulumi.does("stack-select", MISSING)
+    for asked in (ungated.update().check, ungated.update(run="another").preview, ungated.update(run="third").up):
+        with pytest.raises(ConfigError) as caught:
+            asked()
+        assert str(caught.value) == (
+            f"{STACK}: the backend has no such stack, although an update of it has begun at this site. Fix: have "
+            "PULUMI_BACKEND_URL of the worker be what it was; or, if the stack was removed since its servers were "
+            f"destroyed, `pulumi stack init {STACK}` in {ungated.root}; then `okd-baremetal fleet retry {STACK}`"
+        )
+    assert {*pulumi.calls()} == {"stack-select"}
+
+
 def test_a_stack_that_is_new_is_made(site: Site, pulumi: FakePulumi) -> None:
-    pulumi.does("stack-select", f"echo \"error: no stack named '{STACK}' found\" >&2; exit 255")
+    pulumi.does("stack-select", MISSING)
     pulumi.previews(preview_steps.preview(HOST))
     site.update().preview()
     assert pulumi.calls() == ["stack-select", "stack-init", "config-set", "preview"]
