@@ -163,7 +163,7 @@ def test_a_vm_that_somebody_removed_is_not_built_beside_its_control_plane() -> N
     )
 
 
-def test_a_vm_that_somebody_removed_is_not_built_while_its_control_plane_is_off() -> None:
+def test_a_vm_that_is_gone_is_not_built_while_its_control_plane_is_off() -> None:
     """As after a power cut, or under another libvirt: what does not answer now is not gone."""
     assert Rig(installed="192.0.2.21").refuses() == (
         f"{NAME}: it is gone, and 192.0.2.21 of the control plane has run with it already, though it does not answer "
