@@ -25,8 +25,9 @@ from bench.rollouts import approved_until_done, clusters_of
 from bench.stand_ins import SITES, needs_s
 from bench.tables import row, table
 from fleet import approvers, desk
-from fleet.codec import KEY_FILE, write_key
+from fleet.codec import KEY_FILE
 from fleet.connection import connected
+from fleet.keys import write_key
 from fleet.messages import Order, Rollout, Wave
 from fleet.site.activities import BEAT_S
 from fleet.workflows import PHASES, rollout_id

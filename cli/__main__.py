@@ -47,9 +47,9 @@ FLEET: Commands = {
         "cli.fleet.operate:CANCEL",
         "interrupt a cluster's update, or start no further cluster of a rollout",
     ),
-    "worker": ("cli.fleet.operate:WORKER", "run the worker of a site, or without --site that of the workflows"),
-    "key": ("cli.fleet.operate:KEY", "make the fleet's key, which seals what the server keeps"),
-    "approver": ("cli.fleet.operate:APPROVER", "make the key of a new approver, and print its lines of fleet.yaml"),
+    "worker": ("cli.fleet.worker:COMMAND", "run the worker of a site, or without --site that of the workflows"),
+    "key": ("cli.fleet.keys:KEY", "make the fleet's key, which seals what the server keeps"),
+    "approver": ("cli.fleet.keys:APPROVER", "make the key of a new approver, and print its lines of fleet.yaml"),
 }
 COMMANDS: Commands = {
     "new-site": ("cli.start.new_site:COMMAND", "make the repository of a site, which pins this program"),

@@ -4,7 +4,6 @@ import dataclasses
 import json
 import os
 from collections.abc import Sequence
-from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -20,10 +19,9 @@ from temporalio.converter import (
 )
 
 from base.errors import ConfigError, Fault
-from fleet.keys import key_of, write_new
+from fleet.keys import KEY_BYTES, key_of
 
 KEY_FILE = "FLEET_KEY_FILE"
-KEY_BYTES = 32
 NONCE_BYTES = 12
 """NIST SP 800-38D: the length for which GCM's counter needs no hash."""
 BOUND = b"binary/aes-256-gcm-bound"
@@ -93,15 +91,6 @@ class FleetCodec(PayloadCodec, WithSerializationContext):
             what = "a message was not sealed with this key, or not for this workflow"
             raise ConfigError(Fault(KEY_FILE, what, ONE_KEY)) from None
         return Payload.FromString(content)
-
-
-def write_key(path: Path) -> None:
-    """Write a new key into a new file.
-
-    Raises:
-        ConfigError: The file cannot be made.
-    """
-    write_new(path, AESGCM.generate_key(KEY_BYTES * 8).hex() + "\n")
 
 
 def converter() -> DataConverter:

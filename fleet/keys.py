@@ -1,6 +1,7 @@
 """Files of one key each, which only their owner can read."""
 
 import os
+import secrets
 from functools import partial
 from pathlib import Path
 
@@ -9,6 +10,8 @@ from base.files import OTHERS, PRIVATE
 
 MOST_CHARACTERS = 4096
 """A key file is far shorter."""
+KEY_BYTES = 32
+"""Of the key that all workers and people of a fleet share, see `codec`."""
 
 
 def write_new(path: Path, key: str) -> None:
@@ -25,6 +28,15 @@ def write_new(path: Path, key: str) -> None:
     except OSError as error:
         fix = "name a file in a folder that you can write to"
         raise ConfigError(Fault(str(path), f"cannot be written ({error.strerror})", fix)) from None
+
+
+def write_key(path: Path) -> None:
+    """Write a new key of a fleet into a new file.
+
+    Raises:
+        ConfigError: The file cannot be made.
+    """
+    write_new(path, secrets.token_hex(KEY_BYTES) + "\n")
 
 
 def key_of(variable: str, fix: str) -> tuple[str, str]:

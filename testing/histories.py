@@ -6,7 +6,8 @@ from pathlib import Path
 from temporalio.client import Client, WorkflowHistory
 from temporalio.worker import Replayer
 
-from fleet.codec import KEY_BYTES, sealing
+from fleet.codec import sealing
+from fleet.keys import KEY_BYTES
 from fleet.workflows import ClusterWorkflow, NoticeWorkflow, RolloutWorkflow
 from testing.checkout import ROOT
 

@@ -1,10 +1,9 @@
-"""`fleet start`, `status`, `approve`, `retry`, `cancel`, `worker`, `key`, `approver`: the operator's side."""
+"""`fleet start`, `status`, `approve`, `retry`, `cancel`: what an operator asks the server."""
 
 import argparse
 import asyncio
 import getpass
 import os
-import re
 import secrets
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,11 +20,9 @@ from cli.shared.command_line import EXIT_OK, table
 from cluster.options import Release
 from cluster.values.phase import Phase
 from fleet import desk, messages
-from fleet.approvers import Subject, approver, write_approver
-from fleet.codec import write_key
+from fleet.approvers import Subject, approver
 from fleet.connection import connected
-from fleet.plan import NAME, Fleet, load, parsed
-from fleet.worker import serve, site_worker, workflow_worker
+from fleet.plan import Fleet, load, parsed
 from fleet.workflows import APPROVAL, cluster_id, rollout_id
 
 Answer = TypeVar("Answer")
@@ -129,62 +126,6 @@ def cancel(options: argparse.Namespace) -> int:
         _ask(lambda client: desk.cancel(client, options.cluster))
         print(f"{cluster_id(options.cluster)}: will end")
     return EXIT_OK
-
-
-def _add_worker(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--site", metavar="SITE", help="a site of fleet.yaml; run it in the site's clone")
-
-
-def worker(options: argparse.Namespace) -> int:
-    """Run the worker of a site, or that of the workflows, until SIGTERM.
-
-    Then take nothing new, and wait for the updates under way. With --site, updates run in checkouts below .fleet/,
-    with this process's environment: passphrase, backend, logins. These never leave the site. FLEET_KEY_FILE names
-    the fleet's key, TEMPORAL_ADDRESS the server.
-    """
-    root = Path.cwd()
-    if options.site and not (root / "Pulumi.yaml").exists():
-        fix = "run this in the site's clone of the repository of stacks"
-        raise ConfigError(Fault(str(root), "has no Pulumi.yaml", fix))
-    name = f"site {options.site}" if options.site else "the workflows"
-    ready = f"worker of {name}: ready"
-    if options.site:
-        asyncio.run(serve(lambda client: site_worker(client, options.site, root), ready))
-    else:
-        asyncio.run(serve(workflow_worker, ready))
-    return EXIT_OK
-
-
-def _add_key(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("file", type=Path, metavar="FILE", help="a new file")
-
-
-def key(options: argparse.Namespace) -> int:
-    """Write a new key, which seals what the server keeps, into a file that only its owner can read."""
-    write_key(options.file)
-    print(f"{options.file}: the key of a fleet, for all its workers and people")
-    return EXIT_OK
-
-
-def _add_approver(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("name", metavar="NAME", type=_name, help="of the approver: letters, digits and hyphens")
-    _add_key(parser)
-
-
-def new_approver(options: argparse.Namespace) -> int:
-    """Write the key of a new approver into a file that only its owner can read, and print its lines of fleet.yaml.
-
-    Whoever has the file can approve, once the lines are in fleet.yaml on the main branch.
-    """
-    public_key = write_approver(options.file)
-    print(f"approvers:\n  {options.name}: {public_key}")
-    return EXIT_OK
-
-
-def _name(word: str) -> str:
-    if not re.fullmatch(NAME, word):
-        raise argparse.ArgumentTypeError(f"{word} is not a name of letters, digits and hyphens")
-    return word
 
 
 def _ask(request: Callable[[Client], Awaitable[Answer]]) -> Answer:
@@ -301,6 +242,3 @@ STATUS = Command(status, _add_status)
 APPROVE = Command(approve, _add_approve)
 RETRY = Command(retry, _add_cluster)
 CANCEL = Command(cancel, _add_cancel)
-WORKER = Command(worker, _add_worker)
-KEY = Command(key, _add_key)
-APPROVER = Command(new_approver, _add_approver)

@@ -22,9 +22,9 @@ from temporalio.client import Client
 from cluster.install_config import read
 from fleet import desk
 from fleet.approvers import write_approver
-from fleet.codec import write_key
 from fleet.connection import NAMESPACE
 from fleet.desk import ClusterStatus
+from fleet.keys import write_key
 from fleet.workflows import APPROVAL, STOPPED, cluster_id
 from testing import payloads, plans
 from testing.checkout import ROOT

@@ -15,7 +15,8 @@ from temporalio.converter import (
 from temporalio.exceptions import ApplicationError
 
 from base.errors import ConfigError
-from fleet.codec import BOUND, KEY_FILE, NOT_STARTED, UNBOUND, converter, write_key
+from fleet.codec import BOUND, KEY_FILE, NOT_STARTED, UNBOUND, converter
+from fleet.keys import write_key
 from fleet.messages import Approval, Order
 
 ORDER = Order("north-a", "north", "c0ffee", ["bootstrap"], [Approval("bootstrap", "5eed", "somebody")])

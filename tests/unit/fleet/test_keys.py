@@ -10,7 +10,7 @@ import pytest
 from base.errors import ConfigError
 from fleet import approvers, codec
 from fleet.approvers import write_approver
-from fleet.codec import write_key
+from fleet.keys import write_key
 
 MAKERS: dict[str, Callable[[Path], object]] = {codec.KEY_FILE: write_key, approvers.KEY_FILE: write_approver}
 READERS: dict[str, Callable[[], object]] = {codec.KEY_FILE: codec.converter, approvers.KEY_FILE: approvers.approver}

@@ -11,8 +11,8 @@ import yaml
 from cli.fleet import operate as fleet_desk
 from fleet import desk
 from fleet.approvers import KEY_FILE, Approver, Subject, signer, write_approver
-from fleet.codec import write_key
 from fleet.desk import ClusterDetail, ClusterStatus
+from fleet.keys import write_key
 from fleet.messages import Approval, Order, Preview, Rollout, Status, Wave
 from testing.approvers import public_key
 from testing.command_line import run
