@@ -1,9 +1,11 @@
 """The Pulumi program: read the stack, plan the cluster, declare its resources."""
 
+import gc
 import os
 
 if __name__ == "__main__":
     os.umask(os.umask(0o022) | 0o022)  # others write none of this program's compiled modules, which are made now
+    gc.disable()  # what is imported stays: each search for garbage would walk through all of it and find nothing
 
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,10 @@ from cluster.known_options import SECRETS
 from cluster.options import TEXTS, Options
 from cluster.plan import load_plan
 from components.cluster import Cluster, ClusterArgs
+
+if __name__ == "__main__":
+    gc.freeze()
+    gc.enable()
 
 DEBUG_GRPC = "PULUMI_DEBUG_GRPC"
 
