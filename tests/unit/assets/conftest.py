@@ -8,12 +8,12 @@ import pytest
 from base.errors import Fault
 from providers.rendered_asset import readers
 
-_REAL = readers._refusal
+_REFUSAL, _LINT, _UNSERVED = readers._refusal, cache(readers.lint), cache(readers._unserved)
 
 
 @cache
 def _refusal(path: str, command: tuple[str, ...], content: bytes, complaint: bytes, hide: str) -> Fault | None:
-    return _REAL(path, command, content, complaint, hide=hide)
+    return _REFUSAL(path, command, content, complaint, hide=hide)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -27,4 +27,6 @@ def _read_once() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(readers, "_refusal", once)
+        patch.setattr(readers, "lint", _LINT)
+        patch.setattr(readers, "_unserved", _UNSERVED)
         yield
