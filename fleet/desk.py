@@ -282,7 +282,11 @@ def _converter_of(client: Client, cluster: str, activity: str) -> DataConverter:
 
 
 def _unknown(name: str, error: RPCError | None = None) -> ConfigError:
-    what = "has no workflow under way" if error is None or error.status is RPCStatusCode.NOT_FOUND else error.message
+    what = (
+        "has no workflow under way"
+        if error is None or error.status is RPCStatusCode.NOT_FOUND
+        else error.message.rstrip(".")
+    )
     return ConfigError(Fault(name, what, "see `okd-baremetal fleet status`"))
 
 

@@ -25,6 +25,8 @@ class FakeSiteWorker:
         """Steps that end only once their event is set."""
         self.problems: dict[tuple[str, str], str] = {}
         """Steps that fail with this text until a test removes it."""
+        self.transients: dict[tuple[str, str], str] = {}
+        """The same, but they are tried again."""
         self.refusals: dict[tuple[str, str], str] = {}
         """Updates whose approval does not count, and why, until a test removes it."""
         self.approvals: dict[tuple[str, str], Approval | None] = {}
@@ -79,3 +81,5 @@ class FakeSiteWorker:
                 await asyncio.wait_for(self.held[key].wait(), BEAT.total_seconds())
         if key in self.problems:
             raise ApplicationError(self.problems[key], non_retryable=True)
+        if key in self.transients:
+            raise ApplicationError(self.transients[key])

@@ -53,13 +53,25 @@ class TemporalServer:
         ]
 
     def start(self) -> None:
-        """Start it, and wait until its visibility store answers.
+        """Start it, and wait until it answers.
+
+        Raises:
+            AssertionError: It does not.
+        """
+        self.begin()
+        self.wait()
+
+    def begin(self) -> None:
+        """Start it."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
+
+    def wait(self) -> None:
+        """Wait until its visibility store answers.
 
         Raises:
             AssertionError: It does not, within `READY_S`; the end of the log is in the message.
         """
-        with self._log.open("ab") as log:
-            self._process = subprocess.Popen(self._command, stdout=log, stderr=log, start_new_session=True)
         deadline = time.monotonic() + READY_S
         while not asyncio.run(self._answers()):
             if self._process.poll() is not None or time.monotonic() > deadline:

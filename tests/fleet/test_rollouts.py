@@ -15,7 +15,7 @@ from temporalio.exceptions import ApplicationError, TerminatedError
 from base.errors import ConfigError
 from fleet import desk
 from fleet.approvers import Subject, signer
-from fleet.codec import KEY_BYTES, sealing
+from fleet.codec import KEY_BYTES, KEY_FILE, ONE_KEY, sealing
 from fleet.connection import NAMESPACE
 from fleet.messages import Approval, Order, Rollout, Wave
 from fleet.notices import URL_FILE
@@ -514,5 +514,27 @@ def test_status_says_that_the_worker_of_the_workflows_fails(temporal: TemporalSe
             assert (await desk.describe(client, "sealed-a")).status.step == CHECK
             assert "rollout/sealed" not in await rows()
             await client.get_workflow_handle(cluster_id("sealed-a")).terminate()
+
+    asyncio.run(scenario())
+
+
+def test_a_site_with_another_key_is_told_and_goes_on_with_the_right_one(temporal: TemporalServer) -> None:
+    async def scenario() -> None:
+        key = sealing(bytes(KEY_BYTES))
+        other = await Client.connect(temporal.address, namespace=NAMESPACE, data_converter=key)
+        async with rollouts(temporal.address, "keyless") as fleet, asyncio.timeout(DEADLINE_S):
+
+            async def is_told() -> bool:
+                failure = (await desk.describe(fleet.client, "keyless-a")).failure
+                what = "a message was not sealed with this key, or not for this workflow"
+                assert failure in ("", f"{KEY_FILE}: {what}. Fix: {ONE_KEY}")
+                return bool(failure)
+
+            rollout = await fleet.start(wave(order("keyless-a")))
+            await fleet.at("keyless-a", CHECK)
+            async with fleet.site.worker(other, "keyless"):
+                await fleet.until(is_told)
+            async with fleet.site.worker(fleet.client, "keyless"):
+                assert await rollout.result() == in_production("keyless-a")
 
     asyncio.run(scenario())
