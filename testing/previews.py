@@ -22,7 +22,7 @@ from testing.checkout import copy_program
 from testing.command_line import run
 from testing.processes import kill
 from testing.project import COMMAND_S
-from testing.pulumi_env import pulumi_env, resources_of
+from testing.pulumi_env import edited_resources, pulumi_env, resources_of
 from wires.bmc.identity import MachineId
 
 STACK_FILE = "stacks/Pulumi.rehearsal.yaml"
@@ -158,10 +158,9 @@ def settled(
     # The plan has the inputs with their secrets, encrypted by the stack's own key; the steps have all the rest.
     plan = json.loads((folder / "plan").read_text())["resourcePlans"]
     goals = {urn: resource["goal"] for urn, resource in plan.items()}
-    state = json.loads(project.pulumi("stack", "export"))
-    state["deployment"]["resources"] = _resources([step["newState"] for step in steps], goals)
-    (folder / "state").write_text(json.dumps(state).replace(UNKNOWN, KNOWN))
-    project.pulumi("stack", "import", "--file", f"{folder}/state")
+    made = json.dumps(_resources([step["newState"] for step in steps], goals))
+    with edited_resources(folder) as resources:
+        resources.extend(json.loads(made.replace(UNKNOWN, KNOWN)))
     return project
 
 

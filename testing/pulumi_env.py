@@ -51,10 +51,10 @@ def resources_of(folder: Path) -> list[dict[str, Any]]:
 
 @contextmanager
 def edited_resources(folder: Path) -> Iterator[list[dict[str, Any]]]:
-    """Yield the same, and write them back with the caller's changes, as `pulumi stack import` does."""
+    """Yield the same, none of a new stack, and write them back with the caller's changes, as an import does."""
     file = _state_of(folder)
     state = json.loads(file.read_text())
-    yield state["checkpoint"]["latest"]["resources"]
+    yield state["checkpoint"]["latest"].setdefault("resources", [])
     file.write_text(json.dumps(state))
 
 
