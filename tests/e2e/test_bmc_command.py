@@ -33,9 +33,9 @@ def test_logins_are_decrypted_and_consents_are_written_as_texts(tmp_path: Path) 
         file = tmp_path / "stacks" / "Pulumi.prod.yaml"
         pulumi("stack", "init")
         pulumi("config", "set", "bmc_ca", "--", fleet.ca)
-        for name in names:
-            pulumi("config", "set", "--path", f"bmc_credentials.{name}.username", fleet.options.username)
-            pulumi("config", "set", "--secret", "--path", f"bmc_credentials.{name}.password", fleet.options.password)
+        for kind, key in (("--plaintext", "username"), ("--secret", "password")):
+            logins = [f"bmc_credentials.{name}.{key}={getattr(fleet.options, key)}" for name in names]
+            pulumi("config", "set-all", "--path", *(word for login in logins for word in (kind, login)))
         fleet.fault(Fault("GET .*/Systems/1$", "says", says={"SerialNumber": DIGITS, "UUID": ""}), hosts=(1,))
         consents = {name: DIGITS if index == 1 else uuid_of(index) for index, name in enumerate(names)}
         done = run("bmc", "consent", "prod", "--write", folder=tmp_path, **env)
