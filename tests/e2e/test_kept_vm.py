@@ -9,6 +9,7 @@ from testing.install_configs import bare
 from testing.libvirt_nodes import uri_with
 from testing.namespaces import in_own_network, ip, listening, needs_root, neighbour
 from testing.previews import Project, settled
+from testing.pulumi_env import forget
 
 VM = plans.plan().bootstrap.name
 NODE = str(plans.plan().control_plane[0].address)
@@ -26,7 +27,7 @@ def ready(tmp_path_factory: pytest.TempPathFactory) -> Project:
             bare(config)["libvirtURI"] = uri
 
     project = settled(folder / "ready", "hunter2", elsewhere)
-    project.pulumi("state", "delete", project.urn("HostProvisioning", "okd-control-plane"), "--yes")
+    forget(project.folder, "HostProvisioning::okd-control-plane")
     project.set(phase="production")
     return project
 
