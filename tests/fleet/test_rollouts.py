@@ -15,8 +15,9 @@ from temporalio.exceptions import ApplicationError, TerminatedError
 from base.errors import ConfigError
 from fleet import desk
 from fleet.approvers import Subject, signer
-from fleet.codec import KEY_BYTES, KEY_FILE, ONE_KEY, sealing
+from fleet.codec import KEY_FILE, ONE_KEY, sealing
 from fleet.connection import NAMESPACE
+from fleet.keys import KEY_BYTES
 from fleet.messages import Approval, Order, Rollout, Wave
 from fleet.notices import URL_FILE
 from fleet.worker import workflow_worker
