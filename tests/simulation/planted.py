@@ -207,7 +207,7 @@ FOUND_BY = {
     "the VIP is released before the control plane is ready": 156,
     "the end of OKD's bootstrap is not awaited": 1,
     "a VM that no handoff has ended is deleted": 187,
-    "the VM is rebuilt under a control plane": 116,
+    "the VM is rebuilt under a control plane": 1352,
     "the servers that are recorded do not keep their VM": 50191,
     "a VM that went off is not started again": 1,
     "the VM's volumes are left": 1,
