@@ -2,7 +2,6 @@
 
 import json
 import re
-import shlex
 import socket
 import subprocess
 import sys
@@ -126,7 +125,7 @@ class Update:
         done = subprocess.run(command, cwd=self._folder, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             lines = (done.stderr or done.stdout).splitlines()
-            silent = f"okd-baremetal {shlex.join(words)}: ended with {done.returncode}, and says nothing"
+            silent = f"the command {words[0]} ended with {done.returncode}, and says nothing"
             raise StoppedError(*_bounded(lines or [f"{silent}. Fix: run it at the site, and look at its memory"]))
         return done.stdout.splitlines()
 

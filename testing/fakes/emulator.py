@@ -95,9 +95,9 @@ class Emulator:
     labels: dict[str, dict[str, str]] = field(default_factory=dict)
     """Properties that a server reports in place of the emulator's, by system UUID."""
     meeting: threading.Barrier | None = None
-    """If set, holds back the answer to each server's first read until all servers have been read."""
-    first_reads: set[str] = field(default_factory=set)
-    """The servers that have been read during the meeting."""
+    """If set, holds back the answer to the first reset of each server until all are to be reset."""
+    first_resets: set[str] = field(default_factory=set)
+    """The servers that were to be reset during the meeting."""
 
     @property
     def writes(self) -> list[str]:
@@ -118,7 +118,7 @@ class Emulator:
         self.guest.may_end.set()
         self.labels.clear()
         self.meeting = None
-        self.first_reads.clear()
+        self.first_resets.clear()
         self.requests.clear()
 
     def api(self, uuid: str) -> str:
@@ -220,9 +220,9 @@ def _watch(bmc: Emulator) -> None:
 
     def record() -> None:
         bmc.requests.append(f"{flask.request.method} {flask.request.path}")
-        uuid = system_read()
-        if bmc.meeting and uuid and uuid not in bmc.first_reads:
-            bmc.first_reads.add(uuid)
+        uuid = system_reset()
+        if bmc.meeting and uuid and uuid not in bmc.first_resets:
+            bmc.first_resets.add(uuid)
             with suppress(threading.BrokenBarrierError):
                 bmc.meeting.wait(MEETING_S)
 
@@ -230,6 +230,11 @@ def _watch(bmc: Emulator) -> None:
         parts = flask.request.path.split("/")
         is_read = flask.request.method == "GET" and parts[:-1] == ["", "redfish", "v1", "Systems"]
         return parts[-1] if is_read else ""
+
+    def system_reset() -> str:
+        system, _, action = flask.request.path.partition("/Actions/")
+        is_reset = flask.request.method == "POST" and action == "ComputerSystem.Reset"
+        return system.rpartition("/")[2] if is_reset else ""
 
     def relabel(response: flask.Response) -> flask.Response:
         if uuid := system_read():

@@ -310,8 +310,8 @@ def test_another_machine_at_the_address_is_named_beside_the_recorded_one(project
     assert project.outputs("okd-master-0")["uuid"] == THIRD
 
 
-def test_twelve_bmcs_are_asked_at_once_and_trusted_each_by_its_own(project: Project, bmc: Emulator) -> None:
-    """No BMC answers until all twelve are asked, so four calls at a time would never end."""
+def test_twelve_servers_are_reset_at_once_and_each_bmc_trusted_by_its_own(project: Project, bmc: Emulator) -> None:
+    """No BMC answers until all twelve are asked, so four calls of the provider at a time would never end."""
     bmc.meeting = threading.Barrier(len(CROWD))
     pin = hashlib.sha256(ssl.PEM_cert_to_DER_cert(bmc.certificate)).hexdigest()
     with ExitStack() as ports:
@@ -323,6 +323,6 @@ def test_twelve_bmcs_are_asked_at_once_and_trusted_each_by_its_own(project: Proj
         project.site["hosts"]["okd-1"]["trust"] = {"ca": "", "verify": False}
         shown = project.pulumi("up", *AT_ONCE, "--parallel", str(len(CROWD)))
     assert not bmc.meeting.broken
-    assert bmc.first_reads == set(CROWD)
+    assert bmc.first_resets == set(CROWD)
     stays = shown.rpartition("Diagnostics:")[2]  # a row repeats what is below in full
     assert re.findall(r"any certificate is accepted from its BMC .* bmc_trust\.(\S+)", stays) == ["okd-1"]

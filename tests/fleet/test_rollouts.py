@@ -421,7 +421,7 @@ def test_a_cluster_that_is_cancelled_before_its_site_has_begun_ends(play: Play) 
     play("nobody", scenario)
 
 
-def test_a_cluster_that_is_cancelled_while_its_sites_worker_is_dead_ends_as_cancelled(play: Play) -> None:
+def test_one_that_is_cancelled_while_its_sites_worker_is_dead_is_cancelled(play: Play) -> None:
     """The attempt ends by the server's timeout, and no other begins."""
 
     async def scenario(fleet: Rollouts) -> None:

@@ -165,7 +165,7 @@ def test_without_the_worker_of_the_workflows_all_wait_for_it(step: str) -> None:
 
 
 @pytest.mark.parametrize("step", ["", "bootstrap: up", "production: waits for approval", "production: up: stopped"])
-def test_one_with_which_the_worker_of_the_workflows_fails_does_not_seem_to_wait(step: str) -> None:
+def test_one_with_which_the_workflows_worker_fails_does_not_seem_to_wait(step: str) -> None:
     found = rows(failing(execution("north-a", step)), execution("north-b", "bootstrap: up"), failing(rollout()))
     assert [(row.cluster, row.waits_for) for row in found] == [
         ("rollout/spring", "the worker of the workflows, which fails"),
