@@ -133,8 +133,8 @@ class BootstrapVmSpec(Spec):
 
     def is_another(self, old: Self) -> bool:
         """Return whether a change from `old` builds a VM with a disk of its own."""
-        inputs = {*marked_fields(type(self), BUILT_FROM), *marked_fields(type(self), REPLACES)}
-        return any(getattr(self, it) != getattr(old, it) for it in inputs)
+        replaced = any(getattr(self, it) != getattr(old, it) for it in marked_fields(type(self), REPLACES))
+        return replaced or self.build != old.build
 
     @property
     def build(self) -> str:

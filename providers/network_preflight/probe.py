@@ -3,11 +3,12 @@
 import socket
 from collections.abc import Collection
 from dataclasses import dataclass
+from functools import partial
 
 from base.progress import Progress, Report
 from wires.segment import dhcp, vrrp
 from wires.segment.dhcp import Offer
-from wires.segment.neighbours import QUESTIONS, answering_macs, interface_to
+from wires.segment.neighbours import answering_macs, asked_again, interface_to
 from wires.segment.vrrp import Advert
 
 LISTEN_S = 4.0
@@ -26,9 +27,8 @@ class LocalNetworkProbe:
     report: Report
 
     def macs_of(self, address: str) -> frozenset[str]:
-        """See `NetworkProbe`; asks several times, as RFC 5227 does, because a lost answer would hide a machine."""
-        interface = interface_to(address)
-        return frozenset[str]().union(*(answering_macs(interface, address) for _ in range(QUESTIONS)))
+        """See `NetworkProbe`."""
+        return asked_again(partial(answering_macs, interface_to(address), address))
 
     def unanswered(self, address: str, port: int) -> str | None:
         """See `NetworkProbe`. A reset proves a host too: a balancer without backends may send it."""

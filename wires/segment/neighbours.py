@@ -2,6 +2,8 @@
 
 import logging
 import socket
+from collections.abc import Callable
+from functools import partial
 from ipaddress import ip_address
 
 from base.errors import OwnAddressError, SegmentError
@@ -14,7 +16,7 @@ from wires.segment.tcp_probe import reached_macs
 _log = logging.getLogger(__name__)
 
 QUESTIONS = 3
-"""How often `all_macs_on` asks."""
+"""How often `asked_again` asks."""
 UNPROVEN = (
     "raw sockets are not permitted, so holders were found by TCP connections: a second machine that answers a VIP"
     " would not be seen. Run as root, or give the process CAP_NET_RAW"
@@ -71,12 +73,17 @@ def macs_on(interface: str, address: str, *, wait_s: float = 0.3) -> frozenset[s
 
 
 def all_macs_on(interface: str, address: str) -> frozenset[str]:
-    """Return what `macs_on` does, asked several times, as in RFC 5227: a lost answer would hide a machine.
+    """Return what `macs_on` does, asked several times.
 
     Raises:
         SegmentError: The interface does not exist.
     """
-    return frozenset[str]().union(*(macs_on(interface, address) for _ in range(QUESTIONS)))
+    return asked_again(partial(macs_on, interface, address))
+
+
+def asked_again(ask: Callable[[], frozenset[str]]) -> frozenset[str]:
+    """Return the answers to several questions, as RFC 5227 asks them: a lost one would hide a machine."""
+    return frozenset[str]().union(*(ask() for _ in range(QUESTIONS)))
 
 
 def interface_to(address: str) -> str:

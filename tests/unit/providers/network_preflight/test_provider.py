@@ -31,7 +31,7 @@ LISTEN_S = probe.LISTEN_S
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(probe, "LISTEN_S", 0.1)
-    monkeypatch.setattr(probe, "QUESTIONS", 1)
+    monkeypatch.setattr("wires.segment.neighbours.QUESTIONS", 1)
 
 
 @pytest.fixture
@@ -137,7 +137,7 @@ def test_a_balancer_without_backends_may_refuse_or_reset(
 
 
 def test_a_lost_answer_makes_no_machine_foreign(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(probe, "QUESTIONS", QUESTIONS)
+    monkeypatch.setattr("wires.segment.neighbours.QUESTIONS", QUESTIONS)
     answers = iter([frozenset[str](), frozenset({BOOTSTRAP}), frozenset[str]()])
     monkeypatch.setattr(probe, "interface_to", lambda _: "baremetal")
     monkeypatch.setattr(probe, "answering_macs", lambda *_: next(answers))
