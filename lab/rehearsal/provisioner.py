@@ -138,12 +138,20 @@ class Provisioner:
             connection.lookupByName(machine).resume()
 
     def boot_from_network(self, server: Server) -> None:
-        """Cut a server's power, and switch it on with its boot overridden to the network."""
+        """Cut a server's power, and switch it on with its boot overridden to the network, once.
+
+        The emulator keeps an override for good, which a BMC that speaks IPMI does not show: it is set back here.
+        """
         uuid = self._site.uuids[server.name]
-        boot = {"BootSourceOverrideTarget": "Pxe", "BootSourceOverrideEnabled": "Once"}
+        found = ask("GET", uuid)["Boot"]["BootSourceOverrideTarget"]
         ask("POST", uuid, RESET, {"ResetType": "ForceOff"})
-        ask("PATCH", uuid, body={"Boot": boot})
+        self._boot_next(uuid, "Pxe")
         ask("POST", uuid, RESET, {"ResetType": "On"})
+        self._boot_next(uuid, found)
+
+    def _boot_next(self, uuid: str, target: str) -> None:
+        boot = {"BootSourceOverrideTarget": target, "BootSourceOverrideEnabled": "Once"}
+        ask("PATCH", uuid, body={"Boot": boot})
 
     def switch_on(self, server: Server) -> None:
         """Switch a server on."""

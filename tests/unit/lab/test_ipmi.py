@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import libvirt
 import pytest
@@ -16,9 +17,12 @@ from sushy_tools.emulator.resources.systems.libvirtdriver import LibvirtDriver
 from base.errors import BmcTransientError
 from lab.disks import disks_of
 from lab.inventory import STACKS, load_site
+from lab.rehearsal import provisioner
+from lab.rehearsal.provisioner import Provisioner
 from lab.shell import LabError
 from lab.site import bmc, ipmi, libvirtd
 from lab.site.ipmi import bmc_of
+from lab.site.systems import RESET
 from lab.twin import PASSWORD, USERNAME
 from testing.fakes.clock import FakeClock
 from testing.fakes.ipmi.links import SimulatedLink
@@ -41,11 +45,15 @@ class Emulator:
     def ask(self, method: str, uuid: str, below: str = "", body: Mapping[str, Any] | None = None) -> dict[str, Any]:
         match method, body:
             case "GET", None:
-                return {"PowerState": self.driver.get_power_state(uuid)}
+                boot = {"BootSourceOverrideTarget": self.driver.get_boot_device(uuid)}
+                return {"PowerState": self.driver.get_power_state(uuid), "Boot": boot}
             case "PATCH", {"Boot": {"BootSourceOverrideTarget": target, "BootSourceOverrideMode": mode}}:
                 self.driver.set_boot_device(uuid, target)
                 self.driver.set_boot_mode(uuid, mode)
                 self.writes.append(f"{target} {mode}")
+            case "PATCH", {"Boot": {"BootSourceOverrideTarget": target, "BootSourceOverrideEnabled": "Once"}}:
+                self.driver.set_boot_device(uuid, target)
+                self.writes.append(target)
             case "POST", {"ResetType": reset}:
                 assert below == "/Actions/ComputerSystem.Reset"
                 self.driver.set_power_state(uuid, reset)
@@ -96,6 +104,21 @@ def test_a_server_behind_ipmi_boots_what_its_flags_say_once(emulator: Emulator, 
     assert emulator.driver.get_boot_device(emulator.uuid) == "Hdd"
     assert emulator.driver.get_boot_mode(emulator.uuid) == "UEFI"
     assert emulator.writes == ["Pxe UEFI", "On", "ForceOff", "Hdd UEFI", "On"]
+
+
+def test_a_boot_of_a_proof_leaves_the_emulators_target(monkeypatch: pytest.MonkeyPatch, emulator: Emulator) -> None:
+    """Its BMC would not show the target, so no `pulumi destroy` could set it back (twin unmanaged, 2026-11-28)."""
+    site = load_site("managed")
+    (server,) = [server for server in site.plan.servers if server.name == NAME]
+    monkeypatch.setattr(provisioner, "ask", emulator.ask)
+    site = replace(site, uuids={NAME: emulator.uuid})
+    emulator.ask("POST", emulator.uuid, RESET, {"ResetType": "On"})
+    Provisioner(Mock(), site, Mock()).boot_from_network(server)
+    assert emulator.writes == ["On", "ForceOff", "Pxe", "On", "Hdd"]
+    assert emulator.ask("GET", emulator.uuid) == {
+        "PowerState": "On",
+        "Boot": {"BootSourceOverrideTarget": "Hdd"},
+    }
 
 
 def test_an_override_without_the_bit_of_uefi_boots_by_bios(emulator: Emulator, client: IpmiBmc) -> None:
