@@ -22,6 +22,9 @@ VENV := .venv/.locked-$(shell cat $(LOCKED) | sha256sum | cut -c 1-16)
 PULUMI := .venv/bin/pulumi
 JOBS := $(shell nproc)
 STACK ?= rehearsal
+# The tiers of `make test-fast`, and the commit whose changes since then it tests.
+FAST := tests/unit tests/program tests/plugin tests/fuzz
+BASE ?= main
 # Seconds that `make fuzz` searches, and what it searches: all, or some of testing/fuzz/engine.py's SURFACES.
 FUZZ_S ?= 3600
 SURFACES ?=
@@ -77,8 +80,9 @@ test: _tools check ## check, then all tiers of tests: unit, program, plugin, pro
 	$(PY) -m pytest -q -n 6 -m "not alone and not kubernetes and not fleet and not provisioner and not conformance" tests
 	$(PY) -m pytest -q -n 5 -m alone $$(grep -rl --include='*.py' 'mark\.alone' tests)
 
-test-fast: _tools setup ## The tiers unit, program, plugin and fuzz, for the inner loop
-	$(PY) -m pytest -q -n 4 tests/unit tests/program tests/plugin tests/fuzz
+test-fast: _tools setup ## The tests of unit, program, plugin and fuzz that changes since BASE reach; BASE= runs all
+	@tests="$(FAST)"; [[ -z "$(BASE)" ]] || tests=$$($(PY) -m testing.reached "$(BASE)" $(FAST)); \
+	if [[ $$tests ]]; then $(PY) -m pytest -q -n 4 $$tests; else echo "no change since $(BASE) reaches a test of $(FAST)"; fi
 
 mutants: _tools setup ## Plant each fault of tests/mutants.yaml in a copy, and see its test fail
 	tools/mutants
