@@ -5,6 +5,9 @@ A removal may fail, and its machine be added under another name before Pulumi re
 
 And which control planes would get another bootstrap VM: `HostProvisioning` knows who was installed with the one that
 they have, and depends on the VM, so no input of the VM can say so.
+
+And whether a cluster has an API to ask for nodes: `VipHandoff` keeps the kubeconfig that `HostProvisioning` may lack
+on another provisioner, and no resource takes a property from it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,6 +23,9 @@ UNDRAINED: set[str] = set()
 
 NEW_VM: set[str] = set()
 """Addresses of the control planes whose bootstrap VM this run would build anew."""
+
+WITH_API: set[str] = set()
+"""Stacks of which `VipHandoff` has seen a kubeconfig, or may have: without one, the payload is none of OKD's."""
 
 
 def register(machines: Mapping[str, MachineId], undrained: Iterable[str] = ()) -> None:
@@ -53,3 +59,13 @@ def note_vm(nodes: Iterable[str], *, is_new: bool) -> None:
 def gets_new_vm(address: str) -> bool:
     """Whether the bootstrap VM of the control plane with an address would be built anew, as another cluster."""
     return address in NEW_VM
+
+
+def note_api(stack: str, *, has_one: bool) -> None:
+    """Take note whether a stack's cluster has an API that knows its nodes."""
+    (WITH_API.add if has_one else WITH_API.discard)(stack)
+
+
+def has_api(stack: str) -> bool:
+    """Whether a stack's cluster has an API that knows its nodes, also if this machine has no kubeconfig of it."""
+    return stack in WITH_API

@@ -13,7 +13,7 @@ from boot_media.shared_server import shared_media_server
 from boot_media.web_server import WebServer
 from cluster.values.boot_method import BootMethod
 from cluster.values.role import Role
-from payload.kubeconfig import Kubeconfig, api_ca
+from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path
 from providers.etcd_access import EtcdAccess
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.drain import Drain
@@ -27,12 +27,13 @@ from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan
 from providers.host_provisioning.removal import Removal
 from providers.host_provisioning.topology import ControlPlane
-from providers.joining.nodes import Joining
+from providers.joining.nodes import Joining, may_be_node
 from providers.mark_file import MarkFile
 from providers.pulumi import plugin
+from providers.registered import has_api
 from wires.api.https import PROBE_S, Endpoint, connect_problem
 from wires.api.kubernetes import KubeApi
-from wires.bmc.client import BmcClient, Power
+from wires.bmc.client import BmcClient, Identity, Power
 from wires.bmc.steps import Waits
 from wires.bmc_clients import client_of, exclusive
 from wires.etcd.client import EtcdClient
@@ -41,6 +42,10 @@ RAN = Fault(
     "",
     "it ran from its disk a moment ago, and does so no more",
     "if it does not run this cluster, switch it off, then run `pulumi up` again, which asks etcd first",
+)
+NO_KUBECONFIG = (
+    "put this cluster's there, which `pulumi stack output kubeconfig --show-secrets` prints if the state has it; "
+    "then run `pulumi up` again"
 )
 FENCED = Fault(
     "",
@@ -246,10 +251,20 @@ def _adapters(
         guard=lock.held(bmc.url),
         evidence=Evidence(
             mark=mark_of(spec, name),
-            has_joined=lambda machine: joining is not None and joining.is_node(name, machine),
+            has_joined=partial(_has_joined, spec, joining, name),
             answers=lambda: _kubelet_problem(address) is None,
         ),
     )
+
+
+def _has_joined(spec: HostProvisioningSpec, joining: Joining | None, name: str, machine: Identity) -> bool | None:
+    """See `Evidence`. A control plane in production is that of a cluster, which may have the node, asked or not."""
+    if joining:
+        return joining.is_node(name, machine)
+    if spec.out_of_etcd or has_api(spec.stack):
+        what = f"the API cannot be asked without {kubeconfig_path(spec.stack)}"
+        raise may_be_node(name, what, NO_KUBECONFIG)
+    return False
 
 
 def _boot_procedure(spec: HostProvisioningSpec, name: str, bmc: BmcClient, media: IsoMedia) -> BootProcedure:

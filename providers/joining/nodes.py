@@ -203,7 +203,7 @@ class Joining:
         uuid = None if host in self.replaced else self._uuid_of(host)
         if uuid is not None and (is_shared(uuid) or is_shared(machine.uuid)):
             what = f"node {host} exists, with UUID {uuid or 'unreported'}, and this machine is {named(machine)}"
-            raise _may_be_node(host, what, OF_WHICH.format(word(host)))
+            raise may_be_node(host, what, OF_WHICH.format(word(host)))
         return False
 
     def _unsaid(self, host: str, error: OSError) -> bool | None:
@@ -213,7 +213,7 @@ class Joining:
         if not is_there and self.clock.now() - self._silent_since < WITHIN_S:
             return None
         fix = f"{answer_first(error)}, then run `pulumi up` again"
-        raise _may_be_node(host, unasked(self.vip, error), fix if is_there else f"{fix}; {NEVER}")
+        raise may_be_node(host, unasked(self.vip, error), fix if is_there else f"{fix}; {NEVER}")
 
     def node(self, host: str) -> Node | None:
         """Return a host's node as last read. None: it has none, or the API has not answered yet."""
@@ -386,5 +386,6 @@ class Joining:
             self.warn(f"further requests {whose} that are not approved are not mentioned: `oc get csr` lists them")
 
 
-def _may_be_node(host: str, why: str, fix: str) -> ProvisioningError:
+def may_be_node(host: str, why: str, fix: str) -> ProvisioningError:
+    """Return the error of a host that is not wiped, since nobody says that it is no node."""
     return ProvisioningError(f"it may be a node, so it was not wiped: {why}", where=host, fix=fix)

@@ -16,6 +16,7 @@ from payload.reading import read_payload
 from providers.etcd_snapshot import EtcdSnapshots
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
+from providers.registered import note_api
 from providers.vip_handoff.adapters import LibvirtGuest, LocalClusterProbe, measuring
 from providers.vip_handoff.checks import known_vip_holder
 from providers.vip_handoff.engine import HandoffEngine, input_faults
@@ -33,6 +34,10 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
 
     def _faults(self, old: VipHandoffSpec | None, new: VipHandoffSpec) -> Iterator[Fault]:
         yield from input_faults(old, new)
+
+    def _plan(self, old: VipHandoffSpec, outs: VipHandoffOuts, new: VipHandoffSpec) -> None:
+        """Tell `HostProvisioning`, which wipes no server that may be a node. A lost state has lost the kubeconfig."""
+        note_api(new.stack, has_one=outs.kubeconfig is not None or new.import_production)
 
     def _create(self, spec: VipHandoffSpec) -> tuple[str, VipHandoffOuts]:
         return ",".join(spec.vips), _reached(spec.phase, VipHandoffOuts(), spec)

@@ -142,6 +142,7 @@ class Life:
         world.serve(None)
         registered.register({})  # each run has a process of its own
         registered.NEW_VM.clear()
+        registered.WITH_API.clear()
         if report:
             self._judge_errors(report)
             world.tell(

@@ -518,6 +518,47 @@ class TestCreate:
         HostProvisioningProvider().create({**ROLE, "stack": "prod", "role": role, "payload_sha256": digest})
         assert answers == [seen]
 
+    def _joined_without_kubeconfig(self, rollouts: Rollouts, payload: Path, inputs: dict[str, Any]) -> bool | None:
+        """Return whether one of the servers is a node: there are no marks either, as on another provisioner."""
+        master = payloads.pointer("https://api-int.okd.lab.test:22623/config/master", authority("test-ca").pem)
+        payload.mkdir(parents=True)
+        (payload / f"{Role(inputs['role']).pool}.ign").write_text(master)
+        digest = hashlib.sha256(master.encode()).hexdigest()
+        HostProvisioningProvider().create({**ROLE, **inputs, "stack": "prod", "payload_sha256": digest})
+        return rollouts.installations["w0"].adapters.evidence.has_joined(Identity("w0", "SN-w0"))
+
+    @pytest.mark.parametrize(
+        ("inputs", "known"),
+        [
+            pytest.param({"role": "compute"}, {"prod"}, id="compute"),
+            pytest.param({"role": "control-plane"}, {"prod"}, id="in-phase-bootstrap"),
+            pytest.param({"role": "control-plane", "out_of_etcd": ["w0", "w1"]}, set(), id="in-phase-production"),
+        ],
+    )
+    def test_without_a_kubeconfig_no_server_that_may_be_a_node_is_wiped(
+        self,
+        inputs: dict[str, Any],
+        known: set[str],
+        rollouts: Rollouts,
+        payload: Path,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        monkeypatch.setattr(registered, "WITH_API", known)
+        with pytest.raises(ProvisioningError) as caught:
+            self._joined_without_kubeconfig(rollouts, payload, inputs)
+        assert str(caught.value) == (
+            "w0: it may be a node, so it was not wiped: the API cannot be asked without stacks/prod/payload/auth/"
+            "kubeconfig. Fix: put this cluster's there, which `pulumi stack output kubeconfig --show-secrets` prints "
+            "if the state has it; then run `pulumi up` again"
+        )
+
+    @pytest.mark.parametrize("role", ["compute", "control-plane"])
+    def test_a_payload_that_never_had_a_kubeconfig_has_no_nodes(
+        self, role: str, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(registered, "WITH_API", {"another"})
+        assert self._joined_without_kubeconfig(rollouts, payload, {"role": role}) is False
+
     def test_two_that_join_a_control_plane_are_approved_once_both_ask(
         self, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -11,6 +11,7 @@ import pytest
 from base.errors import BusyError
 from base.lock import held
 from cluster.values.phase import Phase
+from providers import registered
 from providers.pulumi.dynamic import Props, Provider
 from providers.vip_handoff import provider as vip_handoff
 from providers.vip_handoff.adapters import LocalClusterProbe
@@ -188,6 +189,23 @@ def test_a_machine_without_the_payload_keeps_the_kubeconfig_output(
     assert outs["kubeconfig"] == content
     file.unlink()
     assert (VipHandoffProvider().update("id", outs, props).outs or {})["kubeconfig"] == content
+
+
+@pytest.mark.parametrize(
+    ("kubeconfig", "inputs", "has_one"),
+    [
+        pytest.param("apiVersion: v1", {}, True, id="in-the-state"),
+        pytest.param(None, {}, False, id="another-payload"),
+        pytest.param(None, {"import_production": True}, True, id="of-a-lost-state"),
+    ],
+)
+def test_a_diff_tells_whether_the_cluster_has_an_api_that_knows_its_nodes(
+    kubeconfig: str | None, inputs: Props, has_one: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registered, "WITH_API", set() if has_one else {PROPS["stack"]})
+    props = {**PROPS, **inputs, "urn": "urn::api"}
+    VipHandoffProvider().diff("id", {**props, "kubeconfig": kubeconfig}, props)
+    assert registered.has_api(PROPS["stack"]) == has_one
 
 
 def test_a_refresh_warns_of_a_certificate_of_the_api_that_expires(
