@@ -37,6 +37,7 @@ from wires.api.resources import (
     ALIVE,
     NODE_LIST,
     ChangedError,
+    FailingError,
     KubernetesWriter,
     Metadata,
     Status,
@@ -189,7 +190,7 @@ class Joining:
     def is_node(self, host: str, machine: Identity) -> bool | None:
         """Return whether a host's node is this machine, by its system UUID; False if there may be no API yet.
 
-        None: the API does not answer; ask again, for at most `WITHIN_S`.
+        None: the API does not answer, or fails; ask again, for at most `WITHIN_S`.
 
         Raises:
             ProvisioningError: The API does not say it; or node or machine has no UUID of its own.
@@ -207,13 +208,13 @@ class Joining:
         return False
 
     def _unsaid(self, host: str, error: OSError) -> bool | None:
-        is_there = isinstance(error, ALIVE)
-        if not (is_there or self.in_production):
+        is_final = isinstance(error, ALIVE)
+        if not (is_final or isinstance(error, FailingError) or self.in_production):
             return False
-        if not is_there and self.clock.now() - self._silent_since < WITHIN_S:
+        if not is_final and self.clock.now() - self._silent_since < WITHIN_S:
             return None
         fix = f"{answer_first(error)}, then run `pulumi up` again"
-        raise may_be_node(host, unasked(self.vip, error), fix if is_there else f"{fix}; {NEVER}")
+        raise may_be_node(host, unasked(self.vip, error), fix if is_final else f"{fix}; {NEVER}")
 
     def node(self, host: str) -> Node | None:
         """Return a host's node as last read. None: it has none, or the API has not answered yet."""

@@ -18,7 +18,7 @@ from base.write_guard import make
 from payload.kubeconfig import Kubeconfig
 from payload.pem import certificates_of
 from wires.api.https import get, pool_at, send
-from wires.api.resources import EVICTION, ChangedError, CredentialError, HeldError, R, RefusedError
+from wires.api.resources import EVICTION, ChangedError, CredentialError, FailingError, HeldError, R, RefusedError
 from wires.api.writes import release_of, to_api
 from wires.certificates import Life
 
@@ -84,8 +84,8 @@ class KubeApi:
 
         Raises:
             CredentialError: See there.
-            OSError: The connection or TLS failed, no answer came in time, the API failed, or the answer does not fit
-                `model`.
+            FailingError: The API failed, or the answer does not fit `model`.
+            OSError: The connection or TLS failed, or no answer came in time.
         """
         status, content = get(pool_at(address, self.port, self.server_name, self.tls, TIMEOUT_S), path, ANSWER_S)
         if status == HTTPStatus.NOT_FOUND:
@@ -95,7 +95,7 @@ class KubeApi:
         try:
             return model.model_validate_json(content)
         except ValidationError:  # its text quotes the content
-            raise ConnectionError("the answer is not the requested resource") from None
+            raise FailingError("the answer is not the requested resource") from None
 
     def patch(self, address: str, path: str, change: dict[str, Any]) -> None:
         """Merge a change into one resource, on a new connection. See `KubernetesWriter`.
@@ -161,7 +161,7 @@ class KubeApi:
         if status == HTTPStatus.FORBIDDEN:
             return CredentialError(_said(status, why))
         if status != HTTPStatus.UNAUTHORIZED:
-            return ConnectionError(_said(status, why))
+            return FailingError(_said(status, why))
         verb = "expired on" if self.client.is_over(datetime.now(UTC)) else "is unknown to it, and valid until"
         when = f"{self.client.ends:%Y-%m-%d %H:%M} UTC"
         return CredentialError(f"status 401: the certificate of auth/kubeconfig's client {verb} {when}: {HOW_TO}")

@@ -94,7 +94,8 @@ class KubernetesReader(Protocol):
 
         Raises:
             CredentialError: See there.
-            OSError: The API is unreachable, or fails.
+            FailingError: See there.
+            OSError: The API is unreachable.
         """
         ...
 
@@ -120,8 +121,12 @@ class CredentialError(AnsweredError):
     """The API does not let the client of auth/kubeconfig in, or not to this: it takes another credential."""
 
 
+class FailingError(ConnectionError):
+    """The API has answered, but with a failure of its own or no resource: it may say more if it is asked again."""
+
+
 ALIVE = AnsweredError, CertificateTimeError
-"""The errors of an API that is there."""
+"""The errors of an API that is there, and will say no more if it is asked again."""
 
 
 class HeldError(ConnectionError):

@@ -20,7 +20,7 @@ from testing.certificate_requests import (
     serving_request,
 )
 from testing.fakes.clock import FakeClock
-from wires.api.resources import ChangedError, CredentialError
+from wires.api.resources import ChangedError, CredentialError, FailingError
 from wires.bmc.client import Identity
 from wires.certificates import CertificateTimeError
 
@@ -169,12 +169,18 @@ def test_a_machine_may_be_a_node_of_an_api_that_does_not_say(answer: OSError, fi
 
 
 @pytest.mark.parametrize(
-    "silence", [ConnectionRefusedError("refused"), TimeoutError("late"), ConnectionError("status 500")]
+    ("silence", "in_production"),
+    [
+        (ConnectionRefusedError("refused"), True),
+        (TimeoutError("late"), True),
+        (FailingError("status 500"), True),
+        (FailingError("status 500: etcdserver: request timed out"), False),
+    ],
 )
-def test_a_machine_may_be_a_node_of_a_cluster_that_does_not_answer(silence: OSError) -> None:
-    """In production there is an API, though not after a power cut, or once etcd has no majority."""
+def test_a_machine_may_be_a_node_of_a_cluster_that_does_not_answer(silence: OSError, in_production: bool) -> None:
+    """In production there is an API, though not after a power cut, or without etcd; one that fails is there."""
     uuid = "c0ffee00-0000-4000-8000-000000000001"
-    made = rig(nodes=(node("w1", uuid="c0ffee00-0000-4000-8000-000000000009"),), in_production=True)
+    made = rig(nodes=(node("w1", uuid="c0ffee00-0000-4000-8000-000000000009"),), in_production=in_production)
     made.cluster.down = silence
     assert made.joining.is_node("w0", machine(uuid)) is None
     made.clock.sleep(59)
