@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 from base.clock import Clock, Wait
-from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError
+from base.errors import Fault, HandoffUnsafeError, OkdBaremetalError, as_own
 from base.progress import Progress, Report, with_time_left
 from cluster.installed import CERTIFICATES, NODES, OKD, PLATFORM, fixed
 from cluster.values.balancer import Balancer
@@ -159,7 +159,8 @@ class HandoffEngine:
                 row.does(self.guest)
             late = self._missing(state, row, checks)
             moved = None if late else self._moved(row, checks)
-        except OkdBaremetalError as error:
+        except (OkdBaremetalError, OSError) as refusal:
+            error = as_own(refusal)
             self._blame(state, error.fault.what, error.fault.fix or row.fix, error)
             return row.failure
         if late:

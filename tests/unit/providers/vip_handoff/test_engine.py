@@ -1,5 +1,6 @@
 """The handoff, edge by edge: the VIP moves and stays moved, or everything is restored."""
 
+import errno
 from typing import Any
 
 import pytest
@@ -42,6 +43,26 @@ def test_a_request_without_answer_after_the_proof_changes_no_output(monkeypatch:
     outs = rig.move()
     assert rig.lan.vip_macs() == (frozenset(),)
     assert (outs.holder, outs.macs) == ("master-1", [MACS[SECOND]])
+
+
+def test_a_call_that_the_system_refuses_returns_the_vip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A probe for which this machine has no file descriptor left, right after the release."""
+    rig = Rig()
+    probe = rig.lan.vip_macs
+
+    def refused() -> tuple[frozenset[str], ...]:
+        if rig.lan.sent == ["status", "release"]:
+            raise OSError(errno.EMFILE, "Too many open files")
+        return probe()
+
+    monkeypatch.setattr(rig.lan, "vip_macs", refused)
+    with pytest.raises(HandoffUnsafeError) as caught:
+        rig.move()
+    assert rig.states == ["gate", "ask", "release", "back", "returned"]
+    assert rig.lan.sent == ["status", "release", "hold"]
+    assert str(caught.value).startswith(
+        f"API VIP {VIP}: at release: the system refuses: Too many open files; the VIP is on the bootstrap again"
+    )
 
 
 def test_the_client_measures_from_before_the_release_until_after_the_soak() -> None:
