@@ -32,8 +32,8 @@ def operator(name: str, messages: dict[str, str] | None = None, **changes: str) 
 class Rig:
     """A cluster whose report changes at given seconds; it implements `KubernetesReader`."""
 
-    reports: list[tuple[float, dict[str, Any] | OSError, list[dict[str, Any]]]]
-    """From which second on: the version's status, or the API's failure; and the operators."""
+    reports: list[tuple[float, dict[str, Any] | OSError, list[dict[str, Any]] | None]]
+    """From which second on: the version's status, or the API's failure; and the operators, if there is their kind."""
     clock: FakeClock = field(default_factory=lambda: FakeClock(0))
     lines: list[str] = field(default_factory=list)
     log: list[str] = field(default_factory=list)
@@ -43,14 +43,12 @@ class Rig:
         _, version, operators = [report for report in self.reports if report[0] <= self.clock.now()][-1]
         if isinstance(version, OSError):
             raise version
-        if not version:
-            return None
         answers: dict[str, Any] = {
-            VERSION: {"status": version},
-            OPERATORS: {"items": operators},
+            VERSION: version and {"status": version},
+            OPERATORS: operators is not None and {"items": operators},
             ROUTER_CA: {"data": {"ca-bundle.crt": "PEM"}},
         }
-        return model.model_validate(answers[path])
+        return model.model_validate(answers[path]) if answers[path] else None
 
     def prove(self, deadline_s: float = 100) -> tuple[str | None, list[str]]:
         engine = OkdInstalledEngine(self, VIP, self.clock, into(self.lines), self.log.append)
@@ -163,6 +161,12 @@ def test_a_version_that_is_not_complete_is_the_reason(version: dict[str, Any] | 
     error = Rig([(0, version, BOTH)]).error()
     see = "see `oc describe clusterversion version`, then run `pulumi up` again"
     assert error == f"OKD: {problem}, after 100 s. Fix: {see}"
+
+
+def test_a_version_before_the_kind_of_its_operators_is_awaited() -> None:
+    rig = Rig([(0, status(DONE), None), (10, status(DONE), BOTH)])
+    assert rig.prove() == ("4.21.0", ["console", "dns"])
+    assert rig.lines[0].startswith("waiting for the installation: OKD has no version yet")
 
 
 def test_the_version_s_own_progress_is_shown_before_the_operators() -> None:
