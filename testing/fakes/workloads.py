@@ -8,9 +8,10 @@ not ready ends no pod; its pods count as unhealthy).
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from testing.certificate_requests import node
-from wires.api.resources import NODE_LIST, PODS_OF, ChangedError, HeldError, R
+from wires.api.resources import NODE_LIST, ChangedError, HeldError, R
 
 ENDS_S = 30.0
 """The grace period of a pod by default (core/v1, PodSpec.terminationGracePeriodSeconds)."""
@@ -64,13 +65,16 @@ class Workloads:
     """What was changed, in order."""
 
     def get(self, _address: str, path: str, model: type[R]) -> R | None:
-        """Return a node, or the pods of one."""
+        """Return a node, or the pods of one. As with a real API, those of all nodes if the query names none."""
         self._reached()
         if path.startswith(f"{NODE_LIST}/"):
             name = path.removeprefix(f"{NODE_LIST}/")
             return model.model_validate(self._node(name)) if name in self.nodes else None
-        (own,) = (name for name in {*self.nodes, *(pod.node for pod in self.pods)} if path == PODS_OF.format(name))
-        return model.model_validate({"items": [pod.shown() for pod in self.pods if pod.node == own]})
+        asked = urlsplit(path)
+        assert asked.path == "/api/v1/pods"
+        selected = parse_qs(asked.query).get("fieldSelector")
+        shown = [pod.shown() for pod in self.pods if selected in (None, [f"spec.nodeName={pod.node}"])]
+        return model.model_validate({"items": shown})
 
     def patch(self, _address: str, path: str, change: dict[str, Any]) -> None:
         """Cordon a node, or have it take pods again."""

@@ -1,7 +1,9 @@
 """Whether a server of the control plane may be wiped in production, by the answers of an API."""
 
+import re
 from dataclasses import dataclass, field
 from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
@@ -12,7 +14,6 @@ from providers.host_provisioning.etcd_guard import (
     ANSWER,
     BEFORE_PRODUCTION,
     IN_PRODUCTION,
-    MACHINES,
     RUNNING,
     EtcdQuorum,
 )
@@ -23,6 +24,7 @@ VIP = "192.0.2.5"
 NODE = "/api/v1/nodes/master-2"
 MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
 ETCD = "/apis/operator.openshift.io/v1/etcds/cluster"
+MACHINES = "/apis/machine.openshift.io/v1beta1/namespaces/openshift-machine-api/machines"
 
 
 def etcd(*conditions: dict[str, str]) -> dict[str, Any]:
@@ -60,8 +62,18 @@ class FakeApi:
         assert address == VIP
         if self.down:
             raise ConnectionRefusedError("refused")
-        resource = self.resources.get(path)
+        asked = urlsplit(path)
+        resource = self.resources.get(asked.path)
+        if resource and asked.query:
+            resource = {"items": [each for each in resource["items"] if is_selected(each, asked.query)]}
         return model.model_validate(resource) if resource else None
+
+
+def is_selected(resource: dict[str, Any], query: str) -> bool:
+    """Return whether a label selector of the form `key in (one,other)` selects a resource; without one, each is."""
+    (selector,) = parse_qs(query).get("labelSelector", [""])
+    named = re.fullmatch(r"(\S+) in \((\S+)\)", selector)
+    return not named or resource["metadata"]["labels"].get(named[1]) in named[2].split(",")
 
 
 def quorum(api: FakeApi, *, in_production: bool = True) -> EtcdQuorum:
@@ -157,19 +169,30 @@ def test_a_node_that_is_listed_in_place_of_a_member_is_not_back() -> None:
         quorum(FakeApi({**OUT, MEMBERS: NODES})).absence(["192.0.2.22"])
 
 
+def machine(role: str, address: str, phase: str = "Running") -> dict[str, Any]:
+    labels = {"machine.openshift.io/cluster-api-machine-role": role}
+    status = {"phase": phase, "addresses": [{"type": "InternalIP", "address": address}]}
+    return {"metadata": {"labels": labels}, "status": status}
+
+
+OUT_YET = "it is not yet a member of etcd"
+
+
 @pytest.mark.parametrize(
-    ("phase", "address", "why"),
+    ("machines", "why"),
     [
-        pytest.param("Running", "192.0.2.21", None, id="no-machine-of-its-own"),
-        pytest.param("Running", "192.0.2.23", "it is not yet a member of etcd", id="its-machine"),
-        pytest.param("Provisioning", "192.0.2.21", "it is not yet a member of etcd", id="none-runs"),
+        pytest.param([machine("master", "192.0.2.21")], None, id="no-machine-of-its-own"),
+        pytest.param([machine("master", "192.0.2.23")], OUT_YET, id="its-machine"),
+        pytest.param(
+            [machine("master", "192.0.2.21"), machine("arbiter", "192.0.2.23")], OUT_YET, id="its-machine-as-arbiter"
+        ),
+        pytest.param([machine("master", "192.0.2.21", "Provisioning")], OUT_YET, id="none-runs"),
+        pytest.param([machine("worker", "192.0.2.24")], OUT_YET, id="only-compute-s-runs"),
     ],
 )
-def test_a_server_that_lacks_its_machine_is_not_admitted_yet(phase: str, address: str, why: str | None) -> None:
+def test_a_server_that_lacks_its_machine_is_not_admitted_yet(machines: list[dict[str, Any]], why: str | None) -> None:
     """The operator: `Ignoring node (master-3) for scale-up: no Machine found referencing this node's internal IP`."""
-    status = {"phase": phase, "addresses": [{"type": "InternalIP", "address": address}]}
-    machines = {MACHINES: {"items": [{"metadata": {"name": "a"}, "status": status}]}}
-    assert quorum(FakeApi({**OUT, **machines})).absence(["192.0.2.23"]) == why
+    assert quorum(FakeApi({**OUT, MACHINES: {"items": machines}})).absence(["192.0.2.23"]) == why
 
 
 def test_an_operator_that_lists_nodes_is_asked_again() -> None:

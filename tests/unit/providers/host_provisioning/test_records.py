@@ -197,6 +197,7 @@ def test_a_host_joins_only_those_that_list_it_and_behind_them(
         pytest.param(("w0", "w1", "w2"), {}, False, id="one"),
         pytest.param(("w0", "w1"), {}, True, id="two"),
         pytest.param(("w0", "w1", "w2"), {"reinstall": {"w0": "w0"}}, True, id="and-one-reinstalled"),
+        pytest.param(("w0", "w1", "w2"), {"identities": {"w0": {"uuid": "w9"}}}, True, id="and-one-replaced"),
         pytest.param(("w0", "w1"), {"out_of_etcd": ()}, False, id="without-etcd"),
         pytest.param(("w0",), {"role": "arbiter"}, True, id="arbiters"),
         pytest.param((), {}, False, id="the-first-ones"),
