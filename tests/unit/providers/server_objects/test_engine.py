@@ -9,6 +9,7 @@ import pytest
 
 from base.errors import ConfigError, IncompleteError
 from cluster.plan import ClusterPlan
+from providers.server_objects.comparison import differences
 from providers.server_objects.engine import ServerObjectsEngine
 from providers.server_objects.model import ServerObjectsOuts, ServerObjectsSpec
 from providers.server_objects.writes import planned
@@ -146,13 +147,14 @@ def test_nothing_is_written_before_each_holder_of_etcd_is_in_it(plan: ClusterPla
     assert "not in etcd yet: okd-master-0, okd-master-1, okd-master-2, after" in rig.late()
 
 
-def test_a_server_that_joins_etcd_gets_its_machine_first(linked: Rig) -> None:
+@pytest.mark.parametrize("joins", [MASTERS[0], MASTERS[2]])
+def test_a_server_that_joins_etcd_gets_its_machine_first(linked: Rig, joins: str) -> None:
     """The operator admits no node without one, once a Machine of the control plane runs."""
     for kind in ("machines", "baremetalhosts"):
-        linked.store.remove(kind, MASTERS[2])
-    linked.store.store_at(ETCD_MEMBERS, members(*MASTERS[:2]), "uid-e")
-    assert f"not in etcd yet: {MASTERS[2]}" in linked.late()
-    assert {f"create baremetalhosts/{MASTERS[2]}", f"create machines/{MASTERS[2]}"} <= {
+        linked.store.remove(kind, joins)
+    linked.store.store_at(ETCD_MEMBERS, members(*(name for name in MASTERS if name != joins)), "uid-e")
+    assert f"not in etcd yet: {joins}" in linked.late()
+    assert {f"create baremetalhosts/{joins}", f"create machines/{joins}"} <= {
         f"{method} {path}" for method, path in linked.store.calls
     }
     assert linked.drift() == []
@@ -205,6 +207,10 @@ def unclaimed(rig: Rig) -> None:
     del rig.store.host("okd-worker-0")["spec"]["consumerRef"]
 
 
+def claimed_from_elsewhere(rig: Rig) -> None:
+    rig.store.host("okd-worker-0")["spec"]["consumerRef"]["namespace"] = "default"
+
+
 def paused_provisioning(rig: Rig) -> None:
     (path,) = (path for path in rig.store.resources if "/provisionings/" in path)
     rig.store.resources[path]["metadata"]["annotations"] = {"provisioning.metal3.io/paused": ""}
@@ -223,6 +229,7 @@ REPAIRED = {
     "address": (with_another_address, f"{HOST}: hardware is "),
     "paused": (paused_host, f"{HOST}: annotation baremetalhost.metal3.io/paused, wanted none"),
     "unclaimed": (unclaimed, f"{HOST}: consumerRef is None, wanted "),
+    "claimed-from-elsewhere": (claimed_from_elsewhere, f"{HOST}: consumerRef is {{"),
     "provisioning": (
         paused_provisioning,
         "Provisioning/provisioning-configuration: annotation provisioning.metal3.io/paused, wanted none",
@@ -280,6 +287,24 @@ def test_a_host_with_a_bmc_is_refused_until_it_is_detached(linked: Rig) -> None:
     host["status"] |= {"operationalStatus": "detached", "provisioning": {"state": "externally provisioned"}}
     assert linked.ensure() == []
     assert (linked.drift(), linked.metal3.touched) == ([], [])
+
+
+def test_a_host_that_gets_a_bmc_since_it_was_read_stays_paused(linked: Rig) -> None:
+    paused_host(linked)
+    real, given = linked.store.patch, list[str]()
+
+    def patch(address: str, path: str, change: Object) -> None:
+        if not given:
+            given.append(path)
+            host = copy.deepcopy(linked.store.host("okd-worker-0"))
+            host["spec"]["bmc"] = {"address": "redfish://192.0.2.9"}
+            linked.store.put("baremetalhosts", host)
+        real(address, path, change)
+
+    linked.store.patch = patch  # type: ignore[method-assign]
+    with pytest.raises(ConfigError, match="it has a `bmc`"):
+        linked.ensure()
+    assert "baremetalhost.metal3.io/paused" in linked.store.host("okd-worker-0")["metadata"]["annotations"]
 
 
 def test_a_host_that_metal3_would_inspect_or_others_claimed_is_refused(linked: Rig) -> None:
@@ -398,7 +423,10 @@ def test_a_change_that_somebody_else_was_faster_with_is_read_again() -> None:
 
 def test_both_families_are_addresses_of_a_machine() -> None:
     plan = clusters.plan("dual-stack")
-    details = ServerObjectsSpec.of(plan, "prod").objects["BareMetalHost/okd-master-0"]["metadata"]["annotations"]
-    nics = json.loads(details["inspect.metal3.io/hardwaredetails"])["nics"]
+    host = ServerObjectsSpec.of(plan, "prod").objects["BareMetalHost/okd-master-0"]
+    details = json.loads(host["metadata"]["annotations"]["inspect.metal3.io/hardwaredetails"])
     server = plan.control_plane[0]
-    assert nics == [{"ip": str(address), "mac": server.boot_mac} for address in server.addresses]
+    assert details["nics"] == [{"ip": str(address), "mac": server.boot_mac} for address in server.addresses]
+    first, second = details["nics"]
+    for nics, lacks in (([first, second], 0), ([first, {**second, "ip": "fd2e::99"}], 1)):
+        assert len(differences(host, {**host, "status": {"hardware": {**details, "nics": nics}}})) == lacks
