@@ -8,6 +8,7 @@ import ctypes
 import os
 import select
 import shutil
+import socket
 import stat
 import subprocess
 import tempfile
@@ -23,7 +24,10 @@ _FOLDERS = ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/netns", "/var/lib", "/
 """The folders in which programs leave things."""
 _HIDDEN = (Path("/run/libvirt"), Path("/var/lib/okd-lab"))
 """What leads to the real machine's virtual machines: libvirt's sockets, and the lab. The own machine has neither."""
-_FILES = ("net/dev", "net/fib_trie", "net/if_inet6", "net/route", "net/ipv6_route")
+_LINK, _ADDRESS, _ROUTE, _RULE = 1 << 0, 1 << 4 | 1 << 8, 1 << 6 | 1 << 10, 1 << 7 | 1 << 18
+_NETFILTER, _NFTABLES = 12, 1 << 6
+_NEWS = ((socket.NETLINK_ROUTE, _LINK | _ADDRESS | _ROUTE | _RULE), (_NETFILTER, _NFTABLES))
+"""Families of netlink and their groups that tell of changes (linux/rtnetlink.h, linux/netfilter/nfnetlink.h)."""
 _LISTED = (
     ("link", "ip -brief link"),
     ("address", "ip -brief address"),
@@ -64,25 +68,36 @@ class OwnMachine:
         self._mounts = _own_file("mounts")
         _printed("ip link set lo up")
         _printed("ip link add eth0 type bridge")  # a card that can do multicast, for keepalived's check of its config
+        self._sockets, self._news, self._changes = [_subscribed(*news) for news in _NEWS], select.poll(), 0
+        for news in self._sockets:
+            self._news.register(news, select.POLLIN)
 
     def end(self) -> None:
         """Return to the real folders; safe to repeat. Network, host name and mounts end with the process."""
         if not self._base.exists():
             return
         os.close(self._mount_file)
+        for news in self._sockets:
+            news.close()
         with _same_working_directory():
             for folder in reversed(self._fresh):
                 _check(_libc.umount2(str(folder).encode(), _DETACH), folder)
         shutil.rmtree(self._base)  # without its mounts, it has only what the tests left
 
     def fingerprint(self) -> object:
-        """Return what changes with the state, but for rules of routing and nft. It is cheap enough for each test.
+        """Return what changes with the state. It is cheap enough for each test.
 
-        The kernel tells whether mounts have changed (proc_pid_mounts(5)): to read hundreds takes half a millisecond.
+        The kernel tells whether mounts (proc_pid_mounts(5)) or the network have changed: to read both takes a
+        millisecond, and counters of traffic, which /proc has beside the network's state, are no change.
         """
         if self._mounts_changed.poll(0):
             self._mounts = _own_file("mounts")
-        return os.uname().nodename, self._mounts, *map(_own_file, _FILES), *self._new_files()
+        while ready := self._news.poll(0):
+            self._changes += 1
+            for news, _ in ready:
+                with suppress(OSError):  # the kernel had to drop some
+                    os.read(news, 1 << 16)
+        return os.uname().nodename, self._mounts, self._changes, *self._new_files()
 
     def state(self) -> set[str]:
         """Return a line for each thing on it."""
@@ -146,6 +161,13 @@ def _check(result: int, what: str | Path) -> None:
     """Raise the error of a call of the C library, if it failed."""
     if result:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(what))
+
+
+def _subscribed(family: int, groups: int) -> socket.socket:
+    """Return a socket that the kernel tells of each change of this thread's network."""
+    news = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, family)
+    news.bind((0, groups))
+    return news
 
 
 def _own_file(name: str) -> str:

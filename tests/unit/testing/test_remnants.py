@@ -34,17 +34,17 @@ REMNANTS = {
     "host_name": ("socket.sethostname('left')", "host name left"),
     "address": ("shell('ip address add 192.0.2.9/32 dev lo')", "address lo *192.0.2.9/32*"),
     "route": ("shell('ip route add 198.51.100.0/24 dev lo')", "route 198.51.100.0/24 dev lo*"),
-    "rule": ("shell('ip rule add from 192.0.2.9 table 7; touch /run/rule')", "rule * from 192.0.2.9 lookup 7"),
+    "rule": ("shell('ip rule add from 192.0.2.9 table 7')", "rule * from 192.0.2.9 lookup 7"),
     "link": ("shell('ip link add left type bridge')", "link left *"),
     "namespace": ("shell('ip netns add left')", "file /run/netns/left"),
     "mount": ("shell('mkdir mnt; mount -t tmpfs left mnt')", "mount */mnt of tmpfs left"),
-    "nft": ("shell('nft add table inet left; touch /run/nft')", "nft table inet left {"),
+    "nft": ("shell('nft add table inet left')", "nft table inet left {"),
     "temporary_file": ("pathlib.Path('/tmp/left').touch()", "file /tmp/left"),
     "run": ("pathlib.Path('/run/left').mkdir()", "file /run/left"),
     "shared_memory": ("pathlib.Path('/dev/shm/left').touch()", "file /dev/shm/left"),
     "lab": ("pathlib.Path('/var/lib/okd-lab').mkdir()", "file /var/lib/okd-lab"),
 }
-"""By the name of a test: what it does, and the line about it. Rules are seen once something else has changed, too."""
+"""By the name of a test: what it does, and the line about it."""
 FOLDERS = ("/tmp", "/run", "/run/netns", "/dev/shm", "/sys/class/net")  # noqa: S108
 CHILD = f"subprocess.Popen(['sleep', '{SLEEP_S}'])"
 ORPHAN = (
