@@ -24,6 +24,9 @@ UNDRAINED: set[str] = set()
 NEW_VM: set[str] = set()
 """Addresses of the control planes whose bootstrap VM this run would build anew."""
 
+NEW_VM_FIX = "revert the change of the VM, or go on to phase production; or begin again with `pulumi destroy`"
+"""For a control plane that would be left without its VM: in the preview, and in the run."""
+
 WITH_API: set[str] = set()
 """Stacks of which `VipHandoff` has seen a kubeconfig, or may have: without one, the payload is none of OKD's."""
 

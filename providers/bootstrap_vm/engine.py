@@ -10,6 +10,7 @@ from base.progress import Progress, Report
 from base.shown import few
 from cluster.values.balancer import Balancer
 from providers.bootstrap_vm.model import BootstrapVmSpec
+from providers.registered import NEW_VM_FIX
 from wires.libvirt.hypervisor import Card, Domain, DomainSpec, Hypervisor
 from wires.libvirt.shutdown import end
 
@@ -20,7 +21,6 @@ FREE_FIX = (
 KEPT_FIX = (
     "run `pulumi up` without --continue-on-error; if its name, pool or libvirtURI was changed, revert that first"
 )
-CHANGED_FIX = "revert the change, or go on to phase production; or begin again with `pulumi destroy`"
 GONE_FIX = "if that is a node of this cluster, go on to phase production; else free its address"
 OFF_FIX = (
     "have it run, and go on to phase production once its API answers; if that never does, begin again with "
@@ -129,7 +129,7 @@ class BootstrapVmEngine:
     def _refuse_change(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
         """Refuse to build the VM anew for a control plane that is in its cluster, though it may be off now."""
         if seen := _seen_of_control_plane(network):
-            raise HypervisorError(f"its configuration has changed, and {seen}", where=vm.name, fix=CHANGED_FIX)
+            raise HypervisorError(f"its configuration has changed, and {seen}", where=vm.name, fix=NEW_VM_FIX)
 
     def _refuse_new(self, vm: BootstrapVmSpec, network: NetworkProbes) -> None:
         """Refuse to build a VM in place of one that is gone, with which a control plane has come up, if off now.

@@ -14,7 +14,7 @@ from providers.host_provisioning.model import (
     VrrpNode,
 )
 from providers.joining.certificates import Approval
-from providers.registered import gets_new_vm
+from providers.registered import NEW_VM_FIX, gets_new_vm
 from wires.bmc.client import spellings
 from wires.bmc.identity import UNIDENTIFIED, is_one_machine, is_shared, named
 
@@ -29,8 +29,6 @@ LONE_FIX = (
     "set controlPlane.replicas back to 1, and leave it a spare: the server with etcd's only member cannot be "
     "installed again beside it; for three, destroy the cluster, and install it with its spares"
 )
-
-NEW_VM_FIX = "revert the change of the VM, or go on to phase production; or begin again with `pulumi destroy`"
 
 
 @dataclass(frozen=True)

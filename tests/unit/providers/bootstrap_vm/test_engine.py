@@ -176,7 +176,7 @@ def test_a_vm_that_is_gone_is_not_built_while_its_control_plane_is_off() -> None
 def test_a_changed_vm_that_went_off_is_not_said_to_meet_a_stranger() -> None:
     """`free the address` would be no fix: it is a node's of this cluster, which needs the VM as it was."""
     line = Rig(frozenset({NODE}), node="192.0.2.21").has(running=False).refuses(CHANGED)
-    assert ". Fix: revert the change, or go on to phase production; or begin again " in line
+    assert ". Fix: revert the change of the VM, or go on to phase production; or begin again " in line
 
 
 def test_on_platform_baremetal_a_vm_that_went_off_is_needed_no_more() -> None:
@@ -279,8 +279,8 @@ def test_a_changed_vm_is_refused_while_its_control_plane_is_off(running: bool) -
     rig = Rig(installed="192.0.2.21").has(running=running)
     assert rig.refuses(CHANGED) == (
         f"{NAME}: its configuration has changed, and 192.0.2.21 of the control plane has run with it already, "
-        "though it does not answer now. Fix: revert the change, or go on to phase production; or begin again with "
-        "`pulumi destroy`"
+        "though it does not answer now. Fix: revert the change of the VM, or go on to phase production; or begin "
+        "again with `pulumi destroy`"
     )
     assert rig.ensure() == ([] if running else [f"start {NAME}"])
 
@@ -291,7 +291,7 @@ def test_a_changed_vm_is_refused_while_the_control_plane_runs(sign: str) -> None
     rig = Rig(**{sign: "192.0.2.21"}).has()  # type: ignore[arg-type]
     assert rig.refuses(CHANGED) == (
         f"{NAME}: its configuration has changed, and 192.0.2.21 of the control plane runs already. "
-        "Fix: revert the change, or go on to phase production; or begin again with `pulumi destroy`"
+        "Fix: revert the change of the VM, or go on to phase production; or begin again with `pulumi destroy`"
     )
 
 
