@@ -14,6 +14,7 @@ from providers.bootstrap_vm.model import BootstrapVmOuts, BootstrapVmSpec
 from providers.mark_file import marks, marks_folder
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row
+from providers.pulumi.workers import by_host
 from providers.registered import note_vm
 from wires.api.https import PROBE_S, connect_problem
 from wires.libvirt.connection import connected
@@ -77,7 +78,8 @@ def _network(spec: BootstrapVmSpec) -> NetworkProbes:
 
 def _listening(nodes: tuple[str, ...], port: int) -> str | None:
     # Linux sends a lost SYN again after a second.
-    return next((node for node in nodes if connect_problem(node, port, timeout_s=PROBE_S) is None), None)
+    problems = by_host(nodes, lambda node: connect_problem(node, port, timeout_s=PROBE_S))
+    return next((node for node, problem in problems.items() if problem is None), None)
 
 
 def _installed(nodes: tuple[str, ...]) -> str | None:

@@ -142,7 +142,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (bootstrap_vm, {**_on_segment(world), "held": lambda key: _held(world, key), "connected": _connected(world)}),
         (bootstrap_vm, {"all_macs_on": lambda _, address: world.macs_at(address)}),
         (bootstrap_vm, {"read_bootstrap": lambda *_: b"{}", "compose": lambda *_: b"{}"}),
-        (bootstrap_vm, {"marks": world.marks.values}),
+        (bootstrap_vm, {"marks": world.marks.values, "by_host": _by_host}),
         (vip_handoff, {**_on_segment(world), "macs_at": world.macs_at, "held": lambda key: _held(world, key)}),
         (vip_handoff, {"read_kubeconfig": lambda _: True, "kubeconfig_text": lambda _: "", "unproven": lambda: None}),
         (vip_handoff, {"read_payload": lambda *_: b"", "api_ca": lambda *_: "", "Api": lambda *_: _Api(world)}),

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import timedelta
 from pathlib import Path
+from threading import Barrier
 from typing import Any
 
 import pytest
@@ -47,6 +48,8 @@ class FakeAdapters:
     """Bridge and address of each probe of the segment."""
     tried: list[tuple[str, int]] = field(default_factory=list)
     """Node and port of each connection."""
+    meeting: Barrier = field(default_factory=lambda: Barrier(1))
+    """As many connections are open before one of them ends."""
     lost: int = 0
     """Number of the first answers that are lost on the segment."""
     unlocked: list[str] = field(default_factory=list)
@@ -72,6 +75,7 @@ class FakeAdapters:
 
     def connect_problem(self, node: str, port: int, *, timeout_s: float) -> str | None:
         self.tried.append((node, port))
+        self.meeting.wait(20)
         assert timeout_s > SYN_AGAIN_S
         return None if {node, (node, port)} & {*self.answering} else "ConnectionRefusedError"
 
@@ -183,6 +187,12 @@ class TestCreate:
         assert adapters.asked[0] == ("baremetal", "192.0.2.5")
         assert adapters.hypervisor.calls == []
 
+    def test_several_silent_nodes_cost_one_wait(self, adapters: FakeAdapters, props: dict[str, Any]) -> None:
+        nodes = [f"192.0.2.{at}" for at in range(21, 26)]
+        adapters.meeting = Barrier(len(nodes))
+        BootstrapVmProvider().create({**props, "nodes": nodes})
+        assert {node for node, _ in adapters.tried} == {*nodes}
+
     def test_a_lost_answer_does_not_hide_the_machine_that_has_the_vip(
         self, adapters: FakeAdapters, props: dict[str, Any]
     ) -> None:
@@ -233,9 +243,9 @@ class TestUpdate:
         assert updated.outs == changed(props)
         assert adapters.hypervisor.calls == [f"button {NAME}", f"undefine {NAME}", *BUILT]
         assert children(ignition_of(adapters)) == [bootstrap_ign, CHANGED.encode()]
-        assert adapters.tried == [(node, port) for port in (6443, 6443, 10250) for node in props["nodes"]], (
-            "each node's API port was tried before each build, and its kubelet's before the second"
-        )
+        assert [{*adapters.tried[at : at + 2]} for at in range(0, len(adapters.tried), 2)] == [
+            {(node, port) for node in props["nodes"]} for port in (6443, 6443, 10250)
+        ], "each node's API port was tried before each build, and its kubelet's before the second"
 
     def test_a_changed_ignition_is_refused_once_a_node_runs(
         self, adapters: FakeAdapters, props: dict[str, Any]
