@@ -89,7 +89,8 @@ class BootstrapVmEngine:
             self.report(Progress("running"))
             return
         macs = network.vip_macs()
-        self._refuse_twin(vm, domain, macs)
+        if not _runs(domain):
+            self._refuse_twin(vm, macs)
         if domain and domain.build == vm.build:
             self._refuse_foreign_vip(vm, network, macs, has_run=True)
             self.hypervisor.start(vm.name)
@@ -114,8 +115,9 @@ class BootstrapVmEngine:
                 handoff nor the deletion of `VipHandoff` has ended the VM.
         """
         domain = self._own(vm)
-        with suppress(SegmentError):  # of a machine that is not on its network, and can ask nobody there
-            self._refuse_twin(vm, domain, network.vip_macs())
+        if not _runs(domain):
+            with suppress(SegmentError):  # of a machine that is not on its network, and can ask nobody there
+                self._refuse_twin(vm, network.vip_macs())
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (docs/adr/0074).
         if domain and (seen := _seen_of_control_plane(network)):
             fix = f"{KEPT_FIX}; or, if this cluster is given up, {_end_by_hand(vm)}, and repeat the command"
@@ -153,13 +155,13 @@ class BootstrapVmEngine:
             raise HypervisorError(what, where=vm.name, fix=fix)
         return domain
 
-    def _refuse_twin(self, vm: BootstrapVmSpec, domain: Domain | None, macs: frozenset[str]) -> None:
-        """Refuse while the VM runs under another libvirt, as where two provisioners share the stack's state.
+    def _refuse_twin(self, vm: BootstrapVmSpec, macs: frozenset[str]) -> None:
+        """Refuse to act while the VM, which does not run here, runs under another libvirt.
 
-        A second one would have the same MAC and addresses; and the first one would keep the VIP once this one has
-        forgotten it.
+        As where two provisioners share the stack's state. A second VM would have the same MAC and addresses;
+        and the first one would keep the VIP once this libvirt has forgotten it.
         """
-        if not (domain and domain.running) and vm.mac in macs:
+        if vm.mac in macs:
             what = f"it does not run here, and its MAC {vm.mac} answers {vm.vip}: it runs on another machine"
             started = "run this on the provisioner that has started it"
             fix = f"{started}; if that one is given up, end the VM there: {_end_by_hand(vm)}"
@@ -224,6 +226,10 @@ class BootstrapVmEngine:
         )
         self.hypervisor.start(vm.name)
         self.report(Progress("started"))
+
+
+def _runs(domain: Domain | None) -> bool:
+    return domain is not None and domain.running
 
 
 def _seen_of_control_plane(network: NetworkProbes) -> str | None:

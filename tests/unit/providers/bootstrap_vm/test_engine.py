@@ -264,6 +264,12 @@ def test_a_vm_that_runs_elsewhere_gets_no_twin_and_is_not_forgotten(rig: Rig) ->
     assert rig.hypervisor.calls == []
 
 
+def test_the_segment_is_not_asked_for_a_twin_of_a_vm_that_runs_here() -> None:
+    rig = Rig().has()
+    rig.engine.remove(SPEC, replace(rig.network, vip_macs=lambda: pytest.fail("asked")))
+    assert rig.hypervisor.domains == {}
+
+
 def test_a_vm_is_removed_by_a_machine_that_has_no_such_bridge() -> None:
     def unasked() -> frozenset[str]:
         raise SegmentError("no interface")
