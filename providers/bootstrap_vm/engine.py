@@ -50,8 +50,6 @@ def base_taken_away(old: BootstrapVmSpec, new: BootstrapVmSpec) -> Iterator[Faul
 class NetworkProbes:
     """Probes of the VM's network."""
 
-    vip: str
-    vip_macs: Callable[[], frozenset[str]]
     answering_node: Callable[[], str | None]
     """Returns the address of a control-plane node whose API port answers, or None."""
     running_node: Callable[[], str | None]
@@ -88,7 +86,7 @@ class BootstrapVmEngine:
         if domain and domain.build == vm.build and domain.running:
             self.report(Progress("running"))
             return
-        macs = network.vip_macs()
+        macs = network.macs_of(vm.vip)
         if not _runs(domain):
             self._refuse_twin(vm, macs)
         if domain and domain.build == vm.build:
@@ -117,7 +115,7 @@ class BootstrapVmEngine:
         domain = self._own(vm)
         if not _runs(domain):
             with suppress(SegmentError):  # of a machine that is not on its network, and can ask nobody there
-                self._refuse_twin(vm, network.vip_macs())
+                self._refuse_twin(vm, network.macs_of(vm.vip))
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (docs/adr/0074).
         if domain and (seen := _seen_of_control_plane(network)):
             fix = f"{KEPT_FIX}; or, if this cluster is given up, {_end_by_hand(vm)}, and repeat the command"
@@ -205,7 +203,7 @@ class BootstrapVmEngine:
                 fix = f"if a node of this cluster has it, revert the change of the VM's configuration; else {fix}"
             if has_run and (node := network.answering_node()):
                 fix = f"if {node}, which answers, is of this cluster: go on to phase production, which needs no VM"
-            raise HypervisorError(what, where=f"{vm.claim} {network.vip}", fix=fix)
+            raise HypervisorError(what, where=f"{vm.claim} {vm.vip}", fix=fix)
 
     def _build(self, vm: BootstrapVmSpec, base: str, config: bytes) -> None:
         self.report(Progress("making its volumes"))

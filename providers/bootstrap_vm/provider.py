@@ -66,8 +66,6 @@ def _ensure(spec: BootstrapVmSpec) -> None:
 
 def _network(spec: BootstrapVmSpec) -> NetworkProbes:
     return NetworkProbes(
-        vip=spec.vip,
-        vip_macs=lambda: all_macs_on(spec.bridge, spec.vip),
         answering_node=lambda: _listening(spec.nodes, API_PORT),
         running_node=lambda: _listening(spec.nodes, KUBELET_PORT),
         installed_node=lambda: _installed(spec.nodes),

@@ -82,15 +82,13 @@ class Rig:
 
     @property
     def network(self) -> NetworkProbes:
-        own = frozenset({NODE})
+        macs = {SPEC.vip: self.vip_macs, **dict.fromkeys(SPEC.nodes, frozenset({NODE}))}
         return NetworkProbes(
-            "192.0.2.5",
-            lambda: self.vip_macs,
             lambda: self.node,
             lambda: self.running,
             lambda: self.installed,
             "/cache/installed",
-            lambda at: own if at in SPEC.nodes else frozenset(),
+            lambda address: macs.get(address, frozenset()),
         )
 
     def ensure(self, spec: BootstrapVmSpec = SPEC) -> list[str]:
@@ -266,16 +264,16 @@ def test_a_vm_that_runs_elsewhere_gets_no_twin_and_is_not_forgotten(rig: Rig) ->
 
 def test_the_segment_is_not_asked_for_a_twin_of_a_vm_that_runs_here() -> None:
     rig = Rig().has()
-    rig.engine.remove(SPEC, replace(rig.network, vip_macs=lambda: pytest.fail("asked")))
+    rig.engine.remove(SPEC, replace(rig.network, macs_of=lambda address: pytest.fail(f"{address} was asked")))
     assert rig.hypervisor.domains == {}
 
 
 def test_a_vm_is_removed_by_a_machine_that_has_no_such_bridge() -> None:
-    def unasked() -> frozenset[str]:
+    def unasked(_: str) -> frozenset[str]:
         raise SegmentError("no interface")
 
     rig = Rig()
-    rig.engine.remove(SPEC, replace(rig.network, vip_macs=unasked))
+    rig.engine.remove(SPEC, replace(rig.network, macs_of=unasked))
     assert rig.lines == ["removed, with its volumes"]
 
 
