@@ -49,7 +49,7 @@ class Instance:
     why: tuple[str, ...]
     interface: str
     """A placeholder, which okd-keepalived.sh fills in."""
-    router_id: int
+    vrid: int
     priority: int
     vip: str
     route: str
@@ -238,7 +238,7 @@ def _instances(plan: Intent, share: VipShare, machine: Machine, others: Iterable
             name=f"{plan.name}_{share.what}_{number}",
             why=_why(plan, share, others),
             interface=placeholder(address),
-            router_id=vip.router_id,
+            vrid=vip.vrid,
             priority=share.priority,
             # keepalived labels only IPv4 VIPs. It marks IPv6 VIPs as deprecated, so no connection has them as source.
             vip=f"{host_route(address)} label vip" if address.version == IPV4 else host_route(address),

@@ -15,7 +15,7 @@ from temporalio.client import Client, WorkflowExecution
 from bench.processes import Cost, Watch, command_line, fields
 from bench.rollouts import approved_until_done, clusters_of
 from bench.tables import row, table
-from cluster.values.vrrp import router_ids
+from cluster.values.vrrp import derived_vrids
 from fleet.connection import connected
 from fleet.messages import Done
 from fleet.worker import AT_A_TIME
@@ -74,10 +74,10 @@ def measure(size: int) -> None:
 
 def names(size: int) -> list[str]:
     """Return names whose VRIDs do not clash, since all clusters of a site share its network."""
-    chosen, taken = list[str](), set(router_ids(SINGLE))
+    chosen, taken = list[str](), set(derived_vrids(SINGLE))
     candidates = (f"cluster-{number}" for number in count())
     while len(chosen) < size:
-        if taken.isdisjoint(ids := router_ids(name := next(candidates))):
+        if taken.isdisjoint(ids := derived_vrids(name := next(candidates))):
             chosen.append(name)
             taken.update(ids)
     return chosen

@@ -73,7 +73,7 @@ COMMANDS: Commands = {
     "schema": ("cli.inspect.schema:COMMAND", "print the JSON Schemas of install-config, options and fleet.yaml"),
     "vrid": (
         "cli.inspect.vrid:COMMAND",
-        "print the VRRP router ids of a cluster: NAME API INGRESS PROVISIONING",
+        "print the VRIDs of a cluster: NAME API INGRESS PROVISIONING",
     ),
     "bmc-url": (
         "cli.inspect.bmc_url:COMMAND",

@@ -15,7 +15,7 @@ from cluster.plan.address_table.rows import Row, is_installed, rows_of
 from cluster.plan.address_table.uses import IN_TWO_CLUSTERS, Use
 from cluster.plan.intent import NO_OPTIONS
 from cluster.plan.refusals import OWN_MACHINE
-from cluster.values.vrrp import free_router_ids, router_ids
+from cluster.values.vrrp import derived_vrids, free_vrids
 
 
 class ClusterConfig(NamedTuple):
@@ -57,7 +57,7 @@ def clashes_between(clusters: Sequence[ClusterConfig]) -> list[list[Fault]]:
     rows = [_rows(number, cluster) for number, cluster in enumerate(clusters)]
     for site in dict.fromkeys(cluster.site for cluster in clusters):
         numbers = [number for number, cluster in enumerate(clusters) if cluster.site == site]
-        for family in (_names, _router_ids):
+        for family in (_names, _vrids):
             for index, fault in family([clusters[number] for number in numbers]):
                 faults[numbers[index]].append(fault)
         at_site = (row for number in numbers for row in rows[number] if row.use is not Use.CARD)
@@ -92,14 +92,12 @@ def _domains(clusters: Sequence[ClusterConfig]) -> _Found:
             yield claim.number, Fault(claim.path, what, "choose another name, or another baseDomain")
 
 
-def _router_ids(clusters: Sequence[ClusterConfig]) -> _Found:
+def _vrids(clusters: Sequence[ClusterConfig]) -> _Found:
     named = _distinct_names(clusters)
-    ids = {claim.number: _router_ids_of(clusters[claim.number]) for claim in named}
-    free = iter(free_router_ids({router_id for of_cluster in ids.values() for router_id in of_cluster.values()}))
+    vrids = {claim.number: _vrids_of(clusters[claim.number]) for claim in named}
+    free = iter(free_vrids({vrid for of_cluster in vrids.values() for vrid in of_cluster.values()}))
     claims = (
-        _Value(claim.number, router_id, claim.path, vip)
-        for claim in named
-        for vip, router_id in ids[claim.number].items()
+        _Value(claim.number, vrid, claim.path, vip) for claim in named for vip, vrid in vrids[claim.number].items()
     )
     for claim, earlier in _shared(claims):
         owners = listed(f"{other.what} VRID of {clusters[other.number].file}" for other in earlier)
@@ -114,11 +112,12 @@ def _router_ids(clusters: Sequence[ClusterConfig]) -> _Found:
         yield claim.number, fault
 
 
-def _router_ids_of(cluster: ClusterConfig) -> dict[str, int]:
-    """Return the router id of each VIP that a cluster may claim, by the VIP's option."""
+def _vrids_of(cluster: ClusterConfig) -> dict[str, int]:
+    """Return the VRID of each VIP that a cluster may claim, by the VIP's option."""
     managed, own = cluster.config.baremetal.provisioning_network == MANAGED, not user_managed(cluster.config)
-    ids = router_ids(cluster.config.metadata.name)._asdict() | cluster.options.vrids.model_dump(exclude_none=True)
-    return {vip: router_id for vip, router_id in ids.items() if (managed if vip == "provisioning" else own)}
+    derived, chosen = derived_vrids(cluster.config.metadata.name)._asdict(), cluster.options.vrids
+    vrids = derived | chosen.model_dump(exclude_none=True)
+    return {vip: vrid for vip, vrid in vrids.items() if (managed if vip == "provisioning" else own)}
 
 
 def _machines(clusters: Sequence[ClusterConfig]) -> _Found:

@@ -38,7 +38,7 @@ from cluster.values.phase import Phase
 from cluster.values.platform import ClusterPlatform
 from cluster.values.semver import FORM as VERSION
 from cluster.values.snapshots import SNAPSHOTS
-from cluster.values.vrrp import HIGHEST_ROUTER_ID, Policy
+from cluster.values.vrrp import HIGHEST_VRID, Policy
 
 PLACEHOLDER = "0" * 64
 """In place of a value that is encrypted: it fits a text and a digest."""
@@ -92,11 +92,11 @@ class Trust(Option):
 
 
 class Vrids(Option):
-    """VRRP router ids. None: the id that follows from the cluster's name."""
+    """VRIDs. None: the one that follows from the cluster's name."""
 
-    api: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
-    ingress: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
-    provisioning: int | None = Field(None, ge=1, le=HIGHEST_ROUTER_ID)
+    api: int | None = Field(None, ge=1, le=HIGHEST_VRID)
+    ingress: int | None = Field(None, ge=1, le=HIGHEST_VRID)
+    provisioning: int | None = Field(None, ge=1, le=HIGHEST_VRID)
 
 
 class Vrrp(Option):
@@ -242,7 +242,7 @@ class NetworkFindings(Option):
     """The severity of each finding on the network before a VIP is claimed or moved."""
 
     vip: Severity = Field("error", description="A machine that may not hold a VIP answers it.")
-    vrid: Severity = Field("error", description="Another cluster advertises one of this cluster's VRRP router ids.")
+    vrid: Severity = Field("error", description="Another cluster advertises one of this cluster's VRIDs.")
     dhcp: Severity = Field(
         "error", description="The wrong DHCP server answers on the provisioning network, or none does."
     )

@@ -38,13 +38,13 @@ def assign_addresses(intent: Intent, options: MachineOptions, file: str) -> tupl
     Returns:
         The intent, and the faults of the options.
     """
-    ids = _router_ids(intent, options)
+    vrids = _vrids(intent, options)
     own = intent.balancer is not Balancer.SITE
-    claimed = [router_id for vip, router_id in ids.items() if own or vip == "provisioning"]
+    claimed = [vrid for vip, vrid in vrids.items() if own or vip == "provisioning"]
     faults = [fault.within(CONFIG) for fault in _contradictions(intent, options)]
-    if shared := [router_id for router_id, count in Counter(claimed).items() if count > 1]:
-        what = f"{_listed(shared)} is the router id of several VIPs"
-        faults.append(Fault(f"{CONFIG}: vrids", what, "give each VIP another id"))
+    if shared := [vrid for vrid, count in Counter(claimed).items() if count > 1]:
+        what = f"{_listed(shared)} is the VRID of several VIPs"
+        faults.append(Fault(f"{CONFIG}: vrids", what, "give each VIP another VRID"))
     claims = list(_claims(intent, options, file))
     faults += [*_outside_machine_networks(intent, claims), *_unreachable_vips(intent, claims, file)]
     primary, vrrp = intent.api.address.version, options.vrrp
@@ -52,9 +52,9 @@ def assign_addresses(intent: Intent, options: MachineOptions, file: str) -> tupl
     return intent.changed(
         hosts=tuple(_with_addresses(host, named.get(host.name, ()), primary) for host in intent.hosts),
         bootstrap=_with_addresses(intent.bootstrap, options.bootstrap.address, primary),
-        api=intent.api.changed(router_id=ids["api"], transport=vrrp.api, policy=vrrp.policy),
-        ingress=intent.ingress.changed(router_id=ids["ingress"], transport=vrrp.ingress),
-        provisioning=intent.provisioning.changed(router_id=ids.get("provisioning")),
+        api=intent.api.changed(vrid=vrids["api"], transport=vrrp.api, policy=vrrp.policy),
+        ingress=intent.ingress.changed(vrid=vrids["ingress"], transport=vrrp.ingress),
+        provisioning=intent.provisioning.changed(vrid=vrids.get("provisioning")),
         platform=options.platform,
         balancer=_balancer(intent, options),
         runtime=options.runtime,
@@ -68,14 +68,14 @@ def _balancer(intent: Intent, options: MachineOptions) -> Balancer:
     return Balancer.OPERATOR if own and options.platform is ClusterPlatform.BAREMETAL else intent.balancer
 
 
-def _router_ids(intent: Intent, options: MachineOptions) -> dict[str, int]:
-    """Return the router id of each VIP: that of an option, else that which follows from the cluster's name."""
+def _vrids(intent: Intent, options: MachineOptions) -> dict[str, int]:
+    """Return the VRID of each VIP: that of an option, else that which follows from the cluster's name."""
     derived = {
-        "api": intent.api.router_id,
-        "ingress": intent.ingress.router_id,
-        "provisioning": intent.provisioning.router_id,
+        "api": intent.api.vrid,
+        "ingress": intent.ingress.vrid,
+        "provisioning": intent.provisioning.vrid,
     }
-    return {name: getattr(options.vrids, name) or router_id for name, router_id in derived.items() if router_id}
+    return {name: getattr(options.vrids, name) or vrid for name, vrid in derived.items() if vrid}
 
 
 def _with_addresses(machine: M, named: tuple[Address, ...], primary: int) -> M:

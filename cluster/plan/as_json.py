@@ -35,7 +35,7 @@ def _vips(plan: Intent) -> dict[str, Any]:
 def _vip(vip: ApiVip | IngressVip) -> dict[str, Any]:
     return {
         "vips": _texts(vip.addresses),
-        "vrid": vip.router_id,
+        "vrid": vip.vrid,
         "transport": vip.transport,
         "priorities": asdict(vip.priorities),
     }

@@ -29,7 +29,7 @@ from cluster.values.balancer import Balancer
 from cluster.values.bmc_url import parse_bmc_url
 from cluster.values.mac import parse_mac
 from cluster.values.role import Role
-from cluster.values.vrrp import router_ids
+from cluster.values.vrrp import derived_vrids
 
 NO_OPTIONS = MachineOptions()
 """The options' defaults."""
@@ -41,8 +41,8 @@ def intent_of(config: InstallConfig) -> Intent:
     base_domain = config.base_domain.removesuffix(".")
     machine_networks = tuple(networks([entry.cidr for entry in config.networking.machine_network]))
     api, ingress = _addresses(bare.api_vips), _addresses(bare.ingress_vips)
-    ids, assigned_roles = router_ids(name), roles(config)
-    provisioning, reserved = _provisioning(bare, f"{name}.{base_domain}", ids.provisioning), reservations(bare)
+    vrids, assigned_roles = derived_vrids(name), roles(config)
+    provisioning, reserved = _provisioning(bare, f"{name}.{base_domain}", vrids.provisioning), reservations(bare)
     intent = Intent(
         name=name,
         base_domain=base_domain,
@@ -52,14 +52,14 @@ def intent_of(config: InstallConfig) -> Intent:
         api=ApiVip(
             addresses=api,
             networks=_networks_of(api, machine_networks),
-            router_id=ids.api,
+            vrid=vrids.api,
             transport=NO_OPTIONS.vrrp.api,
             policy=NO_OPTIONS.vrrp.policy,
         ),
         ingress=IngressVip(
             addresses=ingress,
             networks=_networks_of(ingress, machine_networks),
-            router_id=ids.ingress,
+            vrid=vrids.ingress,
             transport=NO_OPTIONS.vrrp.ingress,
         ),
         provisioning=provisioning,
@@ -160,7 +160,7 @@ def _networks_of(vips: tuple[Address, ...], machine_networks: tuple[Network, ...
     return tuple(map(network_of, vips))
 
 
-def _provisioning(bare: BareMetal, domain: str, router_id: int) -> Provisioning:
+def _provisioning(bare: BareMetal, domain: str, vrid: int) -> Provisioning:
     cidr = networks([bare.provisioning_network_cidr])
     mode = bare.provisioning_network
     return Provisioning(
@@ -173,7 +173,7 @@ def _provisioning(bare: BareMetal, domain: str, router_id: int) -> Provisioning:
         gateway=parse_address(bare.provisioning_network_gateway),
         interface=bare.provisioning_network_interface or None,
         mac=_mac(bare.provisioning_mac_address, f"provisioning.{domain}") if mode != DISABLED else None,
-        router_id=router_id if mode == MANAGED else None,
+        vrid=vrid if mode == MANAGED else None,
     )
 
 

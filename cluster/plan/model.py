@@ -37,7 +37,7 @@ class Vip(Planned):
 
     For an address of the site's balancer that is elsewhere, the first machine network of its family.
     """
-    router_id: int
+    vrid: int
     """virtual_router_id, 1-255."""
     transport: Transport
     """unicast: each machine that claims the VIP lists all others, spares too; multicast: it reaches all on the VIP's
@@ -87,7 +87,7 @@ class Provisioning(Planned):
     """Name of the servers' interface on this network. None: the interface with the boot MAC."""
     mac: str | None = None
     """MAC of the bootstrap VM on this network."""
-    router_id: int | None = None
+    vrid: int | None = None
     """virtual_router_id of `cluster_ip`, which the control plane claims."""
 
 
@@ -346,9 +346,9 @@ class Intent(Planned):
     def provisioning_vip(self) -> Vip | None:
         """The address at which compute boots from the network. None: nothing of it does."""
         own = self.provisioning
-        if not (self.boot_clients(Role.COMPUTE) and own.cluster_ip and own.cidr and own.router_id):
+        if not (self.boot_clients(Role.COMPUTE) and own.cluster_ip and own.cidr and own.vrid):
             return None
-        return Vip(addresses=(own.cluster_ip,), networks=(own.cidr,), router_id=own.router_id, transport="unicast")
+        return Vip(addresses=(own.cluster_ip,), networks=(own.cidr,), vrid=own.vrid, transport="unicast")
 
     @property
     def ingress_role(self) -> Role:

@@ -62,5 +62,5 @@ def _vrrp(intent: Intent, options: MachineOptions) -> Iterator[Fault]:
             yield Fault(f"vrrp.{name}", f"{value}, but {OPERATORS} has {wanted}", f"write {wanted}, or remove it")
     for name in ("api", "ingress"):
         if getattr(options.vrids, name):
-            what = f"{OPERATORS} takes the router id that follows from the cluster's name"
+            what = f"{OPERATORS} takes the VRID that follows from the cluster's name"
             yield Fault(f"vrids.{name}", what, f"remove it, or write {NONE}")

@@ -1,13 +1,13 @@
-"""VRRP numbers: the router ids that follow from a cluster's name, and the priorities of the machines."""
+"""VRRP numbers: the VRIDs that follow from a cluster's name, and the priorities of the machines."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-HIGHEST_ROUTER_ID = 255
+HIGHEST_VRID = 255
 
 
-class RouterIds(NamedTuple):
+class DerivedVrids(NamedTuple):
     """virtual_router_id of each VIP, 1 to 239."""
 
     api: int
@@ -75,15 +75,15 @@ def _checksum(text: str) -> int:
     return high << 4 | low
 
 
-def router_ids(cluster_name: str) -> RouterIds:
-    """Return the router ids of a cluster. They begin at 1, because keepalived rejects 0.
+def derived_vrids(cluster_name: str) -> DerivedVrids:
+    """Return the VRIDs of a cluster. They begin at 1, because keepalived rejects 0.
 
     baremetal-runtimecfg knows those of API and Ingress. The third is this program's, by the same checksum.
     The ids of a cluster always differ, because the suffixes differ modulo 15. Those of two clusters may clash.
     """
-    return RouterIds(*(_checksum(f"{cluster_name}-{what}") + 1 for what in ("api", "ingress", "provision")))
+    return DerivedVrids(*(_checksum(f"{cluster_name}-{what}") + 1 for what in ("api", "ingress", "provision")))
 
 
-def free_router_ids(taken: Collection[int]) -> list[int]:
-    """Return the router ids that are not taken, lowest first."""
-    return [router_id for router_id in range(1, HIGHEST_ROUTER_ID + 1) if router_id not in taken]
+def free_vrids(taken: Collection[int]) -> list[int]:
+    """Return the VRIDs that are not taken, lowest first."""
+    return [vrid for vrid in range(1, HIGHEST_VRID + 1) if vrid not in taken]

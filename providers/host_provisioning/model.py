@@ -45,7 +45,7 @@ class VrrpNode(Model):
     def of(cls, conf: "Keepalived", api: "Vip") -> Self:
         """Return what a file says, `api` being the API VIP."""
         by_unicast = [instance for instance in conf.instances if instance.peers]
-        priorities = [instance.priority for instance in conf.instances if instance.router_id == api.router_id]
+        priorities = [instance.priority for instance in conf.instances if instance.vrid == api.vrid]
         return cls(
             sources=tuple(dict.fromkeys(str(instance.source) for instance in by_unicast)),
             peers=tuple(dict.fromkeys(str(peer) for instance in by_unicast for peer in instance.peers)),

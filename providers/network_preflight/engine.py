@@ -14,7 +14,7 @@ from base.shown import MOST, few
 from cluster.option_types import Severity
 from cluster.values.balancer import Balancer, needs_api_int
 from cluster.values.phase import Phase
-from cluster.values.vrrp import free_router_ids
+from cluster.values.vrrp import free_vrids
 from providers.network_preflight.model import NetworkPreflightSpec, NetworkProbe, VipClaim
 from providers.preflight import Finding, NotProbed, PreflightResult, PreflightWarning
 from wires.segment.macs import described
@@ -36,7 +36,7 @@ def check_network(spec: NetworkPreflightSpec, probe: NetworkProbe) -> PreflightR
     if spec.balancer is Balancer.SITE:
         return PreflightResult((*_balancer(spec, probe), *_dhcp(spec, probe), *_names(spec, probe)))
     findings = [finding for claim in claims for vip in claim.vips for finding in _vip(spec, claim, vip, probe)]
-    return PreflightResult((*findings, *_router_ids(spec, claims, probe), *_dhcp(spec, probe), *_names(spec, probe)))
+    return PreflightResult((*findings, *_vrids(spec, claims, probe), *_dhcp(spec, probe), *_names(spec, probe)))
 
 
 def _balancer(spec: NetworkPreflightSpec, probe: NetworkProbe) -> Iterator[Finding]:
@@ -110,10 +110,10 @@ def _strangers(claim: VipClaim, macs: frozenset[str], probe: NetworkProbe) -> fr
     return strangers
 
 
-def _router_ids(spec: NetworkPreflightSpec, claims: Sequence[VipClaim], probe: NetworkProbe) -> Iterator[Finding]:
+def _vrids(spec: NetworkPreflightSpec, claims: Sequence[VipClaim], probe: NetworkProbe) -> Iterator[Finding]:
     try:
         adverts = probe.adverts([vip for claim in claims for vip in claim.vips])
-        taken = {advert.router_id for advert in adverts} | {claim.router_id for claim in claims}
+        taken = {advert.vrid for advert in adverts} | {claim.router_id for claim in claims}
         for claim in claims:
             for advert in _foreign(claim, adverts, probe)[:MOST]:
                 where = f"VRID {claim.router_id} of the {claim.what}"
@@ -129,7 +129,7 @@ def _foreign(claim: VipClaim, adverts: Collection[Advert], probe: NetworkProbe) 
     foreign = [
         advert
         for advert in adverts
-        if advert.router_id == claim.router_id
+        if advert.vrid == claim.router_id
         and ip_address(advert.source).version in families
         and advert.source not in own
     ]
@@ -149,7 +149,7 @@ def _clash(advert: Advert) -> str:
 def _fix_of(spec: NetworkPreflightSpec, claim: VipClaim, taken: Collection[int]) -> str:
     if spec.phase is Phase.PRODUCTION:
         return "give the other cluster another VRID: the installed machines of this one keep theirs"
-    first, *more = map(str, free_router_ids(taken)[:SUGGESTED])
+    first, *more = map(str, free_vrids(taken)[:SUGGESTED])
     return f"`pulumi config set --path vrids.{claim.option} {first}` ({' and '.join(more)} are free too)"
 
 

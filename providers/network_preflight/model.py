@@ -32,7 +32,7 @@ class VipClaim(Model):
     vips: tuple[str, ...]
     """One address per family."""
     router_id: int
-    """Its VRID."""
+    """Its VRID, by the name that it has in the state."""
     transport: Transport | None = None
     """How those machines reach each other by VRRP; None in a state of an earlier release."""
     holders: dict[str, tuple[str, ...]]
@@ -52,7 +52,7 @@ class VipClaim(Model):
             what=what,
             option=option,
             vips=tuple(map(str, vip.addresses)),
-            router_id=vip.router_id,
+            router_id=vip.vrid,
             transport=vip.transport,
             holders={machine.name: tuple(map(str, machine.addresses)) for machine in holders},
             macs=macs,

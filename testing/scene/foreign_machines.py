@@ -16,7 +16,7 @@ MAC = "02:00:00:00:00:99"
 class Router:
     """A virtual router of its keepalived."""
 
-    router_id: int
+    vrid: int
     vip: str
     """With its prefix length."""
     version: int = 2
@@ -36,7 +36,7 @@ class Router:
             state MASTER
             interface eth0
             version {self.version}
-            virtual_router_id {self.router_id}
+            virtual_router_id {self.vrid}
             priority 150
             advert_int {self.interval_s}
             {peers}

@@ -80,7 +80,7 @@ INSTANCE = """
 vrrp_instance {name} {{
     state BACKUP
     interface {interface}
-    virtual_router_id {router_id}
+    virtual_router_id {vrid}
     priority {base}
     advert_int 1
     unicast_src_ip {source}
@@ -143,7 +143,7 @@ def _instances(plan: Intent, share: Share, vip: Vip, server: Server, nodes: tupl
         INSTANCE.format(
             name=f"{plan.name}_{share.what.upper()}_{number}",
             interface=placeholder(address),
-            router_id=vip.router_id,
+            vrid=vip.vrid,
             base=share.base,
             source=server.address_of(address.version),
             peers="\n        ".join(str(other.address_of(address.version)) for other in others),

@@ -39,7 +39,7 @@ def attacker(cluster: Cluster, forged: bool, folder: Path) -> Iterator[None]:
     peer = cluster.plan.control_plane[1].address_of(vip.version)
     targets = [str(cluster.bootstrap.addresses[0]), str(cluster.nodes["okd-master-0"].addresses[0])]
     claim = Router(
-        cluster.plan.api.router_id,
+        cluster.plan.api.vrid,
         f"{vip}/{vip.max_prefixlen}",
         version=2 if is_ipv4 else 3,
         peers=targets,

@@ -40,7 +40,7 @@ def test_the_clusters_own_machines_are_no_fault(name: str, tmp_path: Path, certi
             cluster.start_bootstrap()
             cluster.until_held_by("okd-bootstrap")
             adverts = LocalNetworkProbe(lambda _: None).adverts([str(vip) for vip in cluster.vips])
-            assert {advert.router_id for advert in adverts} == {cluster.plan.api.router_id}
+            assert {advert.vrid for advert in adverts} == {cluster.plan.api.vrid}
             assert result_of(name).faults == []
 
     in_own_network(scenario)

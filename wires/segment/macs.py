@@ -2,7 +2,7 @@
 
 QEMU = "52:54:00:"
 VIRTUAL_ROUTERS = ("00:00:5e:00:01:", "00:00:5e:00:02:")
-"""Prefixes for IPv4 and IPv6. The last octet is the router id (RFC 5798, 7.3)."""
+"""Prefixes for IPv4 and IPv6. The last octet is the VRID (RFC 5798, 7.3)."""
 LOCAL = 0x02
 
 

@@ -43,7 +43,7 @@ class Advert:
 
     version: int
     """2 or 3."""
-    router_id: int
+    vrid: int
     priority: int
     """0: the master gives the VIPs up."""
     interval_s: float
@@ -79,7 +79,7 @@ def adverts(interface: str, *, wait_s: float) -> tuple[Advert, ...]:
 def parse(frame: bytes) -> Advert | None:
     """Return the advert in an Ethernet frame. None: the frame has none.
 
-    The checksum is not verified, because a sender of a wrong checksum uses the router id all the same.
+    The checksum is not verified, because a sender of a wrong checksum uses the VRID all the same.
     """
     ethertype, packet = int.from_bytes(frame[12:ETHERNET]), frame[ETHERNET:]
     if ethertype == ETH_P_IP and packet[9:10] == bytes([VRRP]):
@@ -92,10 +92,10 @@ def parse(frame: bytes) -> Advert | None:
         return None
     if len(message) < MESSAGE:
         return None
-    head, router_id, priority, count = message[:4]
+    head, vrid, priority, count = message[:4]
     version, end = head >> 4, MESSAGE + count * size
     if head & 0x0F != ADVERTISEMENT or version not in (2, 3) or len(message) < end:
         return None
     interval_s = message[5] if version == 2 else (int.from_bytes(message[4:6]) & 0x0FFF) / 100  # noqa: PLR2004
     vips = tuple(str(ip_address(message[at : at + size])) for at in range(MESSAGE, end, size))
-    return Advert(version, router_id, priority, interval_s, str(ip_address(source)), frame[6:12].hex(":"), vips)
+    return Advert(version, vrid, priority, interval_s, str(ip_address(source)), frame[6:12].hex(":"), vips)

@@ -8,7 +8,7 @@ from assets.ignition import own_config
 from assets.keepalived import on_bootstrap
 from assets.render import render
 from cluster.plan import Intent
-from cluster.values.vrrp import router_ids
+from cluster.values.vrrp import derived_vrids
 from payload.of_servers import QUADLETS as FOLDER
 from payload.of_servers import UNITS, unit_of
 from testing import clusters
@@ -76,7 +76,7 @@ def test_no_keyfile_names_the_vip_as_dns_server_on_baremetal(name: str) -> None:
 def test_the_bootstrap_s_keepalived_is_one_that_the_operators_nodes_accept() -> None:
     intent = intent_of("baremetal")
     (instance,) = on_bootstrap(intent).instances
-    assert (instance.password, instance.router_id, instance.priority) == ("okd_api_", router_ids("okd").api, 70)
+    assert (instance.password, instance.vrid, instance.priority) == ("okd_api_", derived_vrids("okd").api, 70)
     assert instance.peers == tuple(server.address for server in intent.control_plane)
     assert [(check.weight, check.interval_s * check.fall) for check in instance.checks] == [(-20, 4), (None, 4)]
 

@@ -241,7 +241,7 @@ def test_each_server_gets_its_name_and_the_network_of_its_address(plan: ClusterP
         assert texts["/etc/default/nodeip-configuration"].endswith("KUBELET_NODEIP_HINT=192.168.111.0\n")
 
 
-def test_a_changed_name_changes_the_router_ids_in_the_files(plan: ClusterPlan) -> None:
+def test_a_changed_name_changes_the_vrids_in_the_files(plan: ClusterPlan) -> None:
     (file,) = [each for each in render_server(plan, plan.control_plane[0]) if each.reader is Reader.KEEPALIVED]
     assert "virtual_router_id 67\n" in file.text
     ingress = next(file for file in render_role(plan, Role.COMPUTE) if file.reader is Reader.KEEPALIVED)

@@ -15,7 +15,7 @@ from cluster.clashes import ClusterConfig, clashes_between
 from cluster.install_config import InstallConfig, read
 from cluster.install_config.platform import DISABLED, MANAGED
 from cluster.options import BootstrapAddress, MachineOptions, Options, Vrids
-from cluster.values.vrrp import router_ids
+from cluster.values.vrrp import derived_vrids
 from testing import clusters, plans
 from testing.install_configs import Change, numbered
 
@@ -402,11 +402,11 @@ NAMES = st.from_regex("[a-z][a-z0-9]{0,6}", fullmatch=True)
 @given(st.dictionaries(NAMES, st.sampled_from([MANAGED, DISABLED]), min_size=2, max_size=30))
 def test_suggested_vrids_are_unused_and_resolve_every_clash(modes: dict[str, str]) -> None:
     """Only a cluster with a Managed provisioning network has the third VRID."""
-    used = {name: router_ids(name)._asdict() for name in modes}
+    used = {name: derived_vrids(name)._asdict() for name in modes}
     for name, mode in modes.items():
         if mode != MANAGED:
             del used[name]["provisioning"]
-    taken = {router_id for ids in used.values() for router_id in ids.values()}
+    taken = {vrid for ids in used.values() for vrid in ids.values()}
     for name, found in zip(modes, clashes_between(by_name(modes)), strict=True):
         for fault in found:
             vip, suggested = fault.fix.split("vrids: {")[1].split("}")[0].split(": ")

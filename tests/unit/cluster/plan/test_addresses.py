@@ -30,11 +30,11 @@ def at_static_addresses(config: dict[str, Any]) -> None:
 
 def test_vrids_of_the_options_override_those_of_the_name() -> None:
     plan = plans.plan(vrids={"api": 255, "ingress": 1})
-    assert (plan.api.router_id, plan.ingress.router_id, plan.provisioning.router_id) == (255, 1, None)
+    assert (plan.api.vrid, plan.ingress.vrid, plan.provisioning.vrid) == (255, 1, None)
 
 
 @pytest.mark.parametrize(
-    ("mode", "vrids", "router_id"),
+    ("mode", "vrids", "vrid"),
     [
         pytest.param("Managed", {}, 239, id="of-the-name"),
         pytest.param("Managed", {"provisioning": 9}, 9, id="of-the-option"),
@@ -43,10 +43,10 @@ def test_vrids_of_the_options_override_those_of_the_name() -> None:
     ],
 )
 def test_a_managed_provisioning_network_has_a_vrid(
-    files: Files, mode: str, vrids: dict[str, int], router_id: int | None
+    files: Files, mode: str, vrids: dict[str, int], vrid: int | None
 ) -> None:
     plan = files.plan(lambda c: bare(c).update(provisioningNetwork=mode), vrids=vrids)
-    assert plan.provisioning.router_id == router_id
+    assert plan.provisioning.vrid == vrid
 
 
 @pytest.mark.parametrize(
@@ -59,13 +59,13 @@ def test_a_managed_provisioning_network_has_a_vrid(
 )
 def test_the_vrid_of_the_provisioning_network_is_its_own(files: Files, vrids: dict[str, int], shared: str) -> None:
     assert files.refused_plan(lambda c: bare(c).update(provisioningNetwork="Managed"), vrids=vrids) == [
-        f"config: vrids: {shared} is the router id of several VIPs. Fix: give each VIP another id"
+        f"config: vrids: {shared} is the VRID of several VIPs. Fix: give each VIP another VRID"
     ]
 
 
 def test_behind_a_balancer_of_the_site_only_one_vip_has_a_vrid(files: Files) -> None:
     plan = files.plan(clusters.balancer_managed, vrids={"api": 5, "ingress": 5, "provisioning": 5})
-    assert plan.provisioning.router_id == 5
+    assert plan.provisioning.vrid == 5
 
 
 def test_static_addresses_of_the_file_need_no_option(files: Files) -> None:

@@ -32,7 +32,7 @@ def renamed(name: str) -> Change:
 def test_a_vip_knows_its_network_and_its_vrrp_identity() -> None:
     intent = plans.intent()
     assert [str(network) for network in (*intent.api.networks, *intent.ingress.networks)] == ["192.168.111.0/24"] * 2
-    assert (intent.api.router_id, intent.ingress.router_id) == (67, 162)
+    assert (intent.api.vrid, intent.ingress.vrid) == (67, 162)
     assert (intent.api.priorities, intent.ingress.priorities) == (API["release"], INGRESS)
 
 
@@ -201,7 +201,7 @@ def provisioning(**changes: Any) -> Callable[[dict[str, Any]], None]:
                 "cluster_ip": "172.22.0.3",
                 "dhcp_range": ["172.22.0.10", "172.22.0.254"],
                 "mac": "52:54:00:00:00:01",
-                "router_id": 239,
+                "vrid": 239,
             },
             id="managed-by-default",
         ),
@@ -222,7 +222,7 @@ def provisioning(**changes: Any) -> Callable[[dict[str, Any]], None]:
                 "dhcp_range": ["10.9.0.20", "10.9.0.40"],
                 "gateway": "10.9.0.1",
                 "mac": "52:54:00:00:00:01",
-                "router_id": 239,
+                "vrid": 239,
             },
             id="managed",
         ),
@@ -356,7 +356,7 @@ def test_the_control_plane_claims_the_vip_that_compute_boots_from() -> None:
         ["172.22.0.7"],
         ["172.22.0.0/24"],
     )
-    assert (vip.router_id, vip.transport) == (239, "unicast")
+    assert (vip.vrid, vip.transport) == (239, "unicast")
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_an_intent_uses_the_options_that_the_stack_has() -> None:
         [],
         [],
     ]
-    assert (intent.api.router_id, intent.ingress.router_id) == (9, 162)
+    assert (intent.api.vrid, intent.ingress.vrid) == (9, 162)
     assert intent.bootstrap.addresses == ()
 
 

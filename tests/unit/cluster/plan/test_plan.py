@@ -38,8 +38,8 @@ def faults_of(**changes: Any) -> list[str]:
 
 def test_the_committed_rehearsal_loads(plan: ClusterPlan) -> None:
     assert (plan.name, plan.domain) == ("okd", "okd.lab.test")
-    assert (str(plan.api.address), plan.api.router_id) == ("192.168.111.5", 67)
-    assert (str(plan.ingress.address), plan.ingress.router_id) == ("192.168.111.4", 162)
+    assert (str(plan.api.address), plan.api.vrid) == ("192.168.111.5", 67)
+    assert (str(plan.ingress.address), plan.ingress.vrid) == ("192.168.111.4", 162)
     assert [server.name for server in plan.control_plane] == ["okd-master-0", "okd-master-1", "okd-master-2"]
     assert [server.name for server in plan.compute] == ["okd-worker-0", "okd-worker-1"]
     assert (plan.bootstrap.name, str(plan.bootstrap.address)) == ("okd-bootstrap", "192.168.111.20")
@@ -298,12 +298,12 @@ def test_a_wrong_option_is_one_line(changes: dict[str, Any], line: str) -> None:
         ),
         pytest.param(
             {"vrids": {"api": 162}},
-            ["vrids: 162 is the router id of several VIPs. Fix: give each VIP another id"],
+            ["vrids: 162 is the VRID of several VIPs. Fix: give each VIP another VRID"],
             id="one-vrid-meets-the-computed-other",
         ),
         pytest.param(
             {"vrids": {"api": 7, "ingress": 7}},
-            ["vrids: 7 is the router id of several VIPs. Fix: give each VIP another id"],
+            ["vrids: 7 is the VRID of several VIPs. Fix: give each VIP another VRID"],
             id="two-vrids-equal",
         ),
         pytest.param(

@@ -89,7 +89,7 @@ EXCLUDED = [
             as_it_is,
             {"vrids": {name: 9}},
             [
-                f"config: vrids.{name}: {THEIRS} takes the router id that follows from the cluster's name. "
+                f"config: vrids.{name}: {THEIRS} takes the VRID that follows from the cluster's name. "
                 "Fix: remove it, or write `platform: none`"
             ],
             id=f"vrid-{name}",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cluster.values.vrrp import free_router_ids, router_ids
+from cluster.values.vrrp import derived_vrids, free_vrids
 
 
 @pytest.mark.parametrize(
@@ -23,8 +23,8 @@ from cluster.values.vrrp import free_router_ids, router_ids
         pytest.param("prod", 2, 33, 78, id="prod"),
     ],
 )
-def test_router_ids_equal_those_of_baremetal_runtimecfg(name: str, api: int, ingress: int, provisioning: int) -> None:
-    assert router_ids(name) == (api, ingress, provisioning)
+def test_vrids_equal_those_of_baremetal_runtimecfg(name: str, api: int, ingress: int, provisioning: int) -> None:
+    assert derived_vrids(name) == (api, ingress, provisioning)
 
 
 def closed_form(text: str) -> int:
@@ -35,20 +35,20 @@ def closed_form(text: str) -> int:
 
 
 @given(st.from_regex(r"[a-z0-9]([-a-z0-9]{0,52}[a-z0-9])?", fullmatch=True))
-def test_router_ids_are_fletchers_checksum_of_every_name(name: str) -> None:
-    assert router_ids(name) == tuple(
+def test_vrids_are_fletchers_checksum_of_every_name(name: str) -> None:
+    assert derived_vrids(name) == tuple(
         closed_form(f"{name}-{suffix}") + 1 for suffix in ("api", "ingress", "provision")
     )
 
 
-def test_router_ids_differ_and_are_valid_for_keepalived_for_every_name() -> None:
+def test_vrids_differ_and_are_valid_for_keepalived_for_every_name() -> None:
     letters = ascii_lowercase + digits + "-"
     for name in (first + second for first in letters for second in letters):
-        ids = router_ids(name)
+        ids = derived_vrids(name)
         assert len({*ids}) == 3, name
         assert {*ids} <= set(range(1, 256)), name
 
 
-def test_free_router_ids_are_all_valid_ones_that_are_unused() -> None:
-    assert free_router_ids(set(range(3, 255))) == [1, 2, 255]
-    assert free_router_ids(set(range(1, 256))) == []
+def test_free_vrids_are_all_valid_ones_that_are_unused() -> None:
+    assert free_vrids(set(range(3, 255))) == [1, 2, 255]
+    assert free_vrids(set(range(1, 256))) == []

@@ -81,8 +81,8 @@ def result_of(network: FakeNetwork, spec: NetworkPreflightSpec = SPEC, **severit
     return check_network(changed, network)
 
 
-def advert(router_id: int = SPEC.api.router_id, source: str = "192.168.111.99", **changes: Any) -> Advert:
-    return replace(Advert(2, router_id, 70, 1, source, STRANGER, ("192.168.111.77",)), **changes)
+def advert(vrid: int = SPEC.api.router_id, source: str = "192.168.111.99", **changes: Any) -> Advert:
+    return replace(Advert(2, vrid, 70, 1, source, STRANGER, ("192.168.111.77",)), **changes)
 
 
 def test_a_segment_without_other_machines_is_ready() -> None:
@@ -158,7 +158,7 @@ def test_a_vrid_of_another_cluster_is_a_fault_that_names_free_ones() -> None:
     )
 
 
-def test_neither_of_its_own_router_ids_is_offered_in_place_of_the_other() -> None:
+def test_neither_of_its_own_vrids_is_offered_in_place_of_the_other() -> None:
     low = SPEC.changed(ingress=SPEC.ingress.changed(router_id=2))
     (fault,) = result_of(FakeNetwork(advertised=[advert()]), low).faults
     assert fault.fix == "`pulumi config set --path vrids.api 1` (3 and 4 are free too)"
