@@ -1,26 +1,9 @@
 """Comparison of a machine with the operator's consent: the one machine whose disk may be wiped for a host."""
 
-from base.errors import Fault, quoted, word
-from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
+from base.errors import Fault
+from cluster.values.consent import consent_command
 from wires.bmc.client import Identity
 from wires.bmc.identity import is_shared, named, usable
-
-
-def consent_command(host: str, value: str) -> str:
-    """Return the command that consents to one machine, whose UUID or serial may be any text that its BMC says."""
-    return f"{_setting(host)} {'-- ' if value.startswith('-') else ''}{word(value)}"
-
-
-def _setting(host: str) -> str:
-    path = f'consent["{host}"]' if "." in host else f"consent.{host}"
-    return f"pulumi config set --path {quoted(path)}"
-
-
-def missing_consent(host: str, address: str) -> Fault:
-    """Return the fault of a server without a consent, whose BMC has this address."""
-    what = f"consent.{host} is missing: it names the one machine whose disk may be wiped"
-    source = f"UUID or serial as the BMC reports it ({_source(address)}, or the sticker)"
-    return Fault("consent", what, f"run `{_setting(host)} <UUID>`, with its {source}")
 
 
 def naming(host: str, machine: Identity) -> str:
@@ -47,15 +30,3 @@ def consent_fault(host: str, consent: str, machine: Identity) -> Fault | None:
 def _zeros(consent: str) -> str:
     """Return a hint for a consent that may have lost its first digits: YAML reads 0012 as a number."""
     return "; a serial that begins with 0 stands in quotes in the stack's file" if consent.isdecimal() else ""
-
-
-def _source(address: str) -> str:
-    """Return what reads the UUID of a BMC by hand. For IPMI, `-a` has ipmitool ask for the password."""
-    unnamed = "/redfish/v1/Systems/<id>"
-    try:
-        url = parse_bmc_url(address)
-    except BmcUrlError:
-        return f"GET {unnamed}"
-    if url.speaks_ipmi:
-        return f"`ipmitool -I lanplus -H {word(url.host)} -p {word(url.port)} -U <user> -a mc guid`"
-    return f"GET {url.base}{url.system_id or unnamed}"

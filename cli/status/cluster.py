@@ -13,10 +13,10 @@ from cluster.plan import ClusterPlan, Server
 from cluster.plan.model import Machine
 from cluster.values.address import Address
 from cluster.values.balancer import Balancer
+from cluster.values.consent import missing_consent
 from cluster.values.phase import Phase
 from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path, read_kubeconfig
 from payload.reading import read_payload
-from providers.consent import missing_consent
 from providers.etcd_health import listed_members, member_problem
 from providers.joining.certificates import REQUESTS
 from providers.joining.nodes import Nodes, Requests

@@ -25,6 +25,7 @@ from cluster.values import pull_secret, web_hook
 from cluster.values.address import in_any, networks, parse_address
 from cluster.values.architecture import Architecture
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
+from cluster.values.consent import missing_consent
 from cluster.values.phase import Phase
 
 MEDIA = "media.address"
@@ -81,7 +82,6 @@ def incomplete(intent: Intent, options: Options) -> Iterator[Fault]:
     yield from _consents(intent, options)
     yield from _only_for_redfish(intent, options)
     yield from _machines_named_twice(options)
-    yield from _reinstalls(intent, options)
     yield from refused_reinstalls(intent, options)
     yield from _sleepless(intent, options)
     yield from _base_of_the_bootstrap(options)
@@ -276,8 +276,7 @@ def _images(intent: Intent) -> Iterator[Missing]:
 def _consents(intent: Intent, options: Options) -> Iterator[Fault]:
     for server in intent.servers:
         if not options.consent.get(server.name, "").strip():
-            fix = "name the serial or system UUID of the one machine whose disk may be wiped"
-            yield Fault(f"consent.{server.name}", "missing", fix)
+            yield missing_consent(server.name, server.bmc.address)
     names = [host.name for host in intent.hosts]
     by_host = ("consent", "wipe_disks", "bmc_credentials", "bmc_trust", "reinstall")
     named = {option: getattr(options, option) for option in by_host}
@@ -310,16 +309,6 @@ def _machines_named_twice(options: Options) -> Iterator[Fault]:
             if machine.strip() and owner != host:
                 what = f"{machine} is named by {where} already, and a machine is one host"
                 yield Fault(f"{option}.{host}", what, OWN_MACHINE)
-
-
-def _reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
-    """Yield the hosts that `reinstall` must not name."""
-    for host in intent.hosts:
-        if host.name not in options.reinstall:
-            continue
-        if not options.consent.get(host.name, "").strip():
-            fix = f"name the machine in consent.{host.name} as well"
-            yield Fault(f"reinstall.{host.name}", "no consent to wipe its disk", fix)
 
 
 def _sleepless(intent: Intent, options: Options) -> Iterator[Fault]:

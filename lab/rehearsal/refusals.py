@@ -67,7 +67,7 @@ MISTAKES = (
         "consent missing",
         CONFIG,
         _without("    okd-worker-1: 4f9dded0"),
-        "consent.okd-worker-1: missing. Fix: name",
+        "consent.okd-worker-1: missing; it names the one machine whose disk may be wiped. Fix: run `pulumi",
         PREVIEW,
     ),
     Mistake(

@@ -18,10 +18,10 @@ from base.errors import (
 )
 from base.progress import Progress
 from cluster.values.bmc_url import BmcUrlError, parse_bmc_url
+from cluster.values.consent import missing_consent
 from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.hardware import changed_since_inventory
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
-from providers.consent import missing_consent
 from providers.mark_file import MarkFile
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider

@@ -8,7 +8,7 @@ from base.clock import SYSTEM_CLOCK
 from base.errors import BmcError, BusyError, ConfigError, Fault
 from base.progress import Progress
 from cluster.values.bmc_url import parse_bmc_url
-from providers.consent import missing_consent
+from cluster.values.consent import missing_consent
 from providers.machines.model import MachinesOuts, MachinesSpec
 from providers.machines.rules import Answer, Change, answered_faults, outputs, planned_faults
 from providers.pulumi import plugin

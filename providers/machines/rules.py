@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from base.errors import Fault
+from cluster.values.consent import consent_command
 from cluster.values.phase import Phase
 from cluster.values.role import Role
-from providers.consent import consent_command, consent_fault, naming
+from providers.consent import consent_fault, naming
 from providers.machines.model import FormerMachine, HostMachine, MachinesOuts, MachinesSpec
 from wires.bmc.client import Identity, spellings
 from wires.bmc.identity import is_one_machine, is_shared, named, same, usable

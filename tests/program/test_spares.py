@@ -53,7 +53,7 @@ def test_a_spare_is_identified_without_consent_as_early_as_the_servers(with_comp
 
 def test_more_replicas_take_the_next_spare_as_a_new_server_with_consent(with_compute: Run) -> None:
     before = with_compute(1, with_compute(1, consent=CONSENT), phase="production", consent=CONSENT)
-    with pytest.raises(pulumi.RunError, match=r"^config: consent\.okd-worker-1: missing\. Fix: name the serial"):
+    with pytest.raises(pulumi.RunError, match=r"^config: consent\.okd-worker-1: missing; it names"):
         with_compute(2, before, phase="production", consent=CONSENT)
     after = with_compute(2, before, phase="production")
     assert after.refused == []

@@ -12,7 +12,7 @@ import pytest
 from pydantic import SecretStr
 
 from base.clock import SYSTEM_CLOCK
-from providers.consent import missing_consent
+from cluster.values.consent import missing_consent
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.ipmi.bmc import PASSWORD, USER, FakeIpmiBmc
 from testing.fakes.ipmi.links import TickingClock, served

@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from base.errors import BmcAuthError, BmcIdentityError, BmcTimeoutError, BmcTransientError
+from cluster.values.consent import consent_command
 from providers.bmc_host.engine import LOOK_S, BmcHostEngine
 from providers.bmc_host.model import AsFound
-from providers.consent import consent_command
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.mark import FakeMark

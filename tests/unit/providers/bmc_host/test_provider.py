@@ -40,7 +40,7 @@ URL = "redfish-virtualmedia+https://192.0.2.9/redfish/v1/Systems/1"
 UNKNOWN = pulumi.output.UNKNOWN
 BMC = {"address": URL, "username": "admin"}
 PROPS: dict[str, Any] = {"host": HOST, "bmc": BMC, "password": "hidden", "consent": UUID}
-MISSING = f"consent.{HOST} is missing: it names the one machine whose disk may be wiped"
+MISSING = f"{HOST}: missing; it names the one machine whose disk may be wiped"
 
 DEAD: dict[str, Any] = {
     "host": "m0",
