@@ -8,7 +8,7 @@ from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.plan import load_intent
 from cluster.stack_file import read_stack_file
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.snapshot import EtcdSnapshots
 
 OPTION = "snapshots"
 

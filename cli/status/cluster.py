@@ -17,7 +17,7 @@ from cluster.values.consent import missing_consent
 from cluster.values.phase import Phase
 from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path, read_kubeconfig
 from payload.reading import read_payload
-from providers.etcd_health import listed_members, member_problem
+from providers.etcd.health import listed_members, member_problem
 from providers.joining.certificates import REQUESTS
 from providers.joining.nodes import Nodes, Requests
 from wires.api.api import Api

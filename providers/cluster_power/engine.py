@@ -16,7 +16,7 @@ from base.progress import Progress, Report, Say, with_time_left
 from base.shown import few
 from providers.cluster_power.model import ClusterPowerSpec
 from providers.consent import consent_fault
-from providers.etcd_health import member_problem
+from providers.etcd.health import member_problem
 from providers.joining.nodes import CORDONED, Joining, Nodes
 from providers.patience import patiently
 from wires.api.resources import NODE_LIST, KubernetesWriter, answer_first, unasked

@@ -12,7 +12,7 @@ from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
 from providers.cluster_power import rules
 from providers.cluster_power.engine import ClusterPowerEngine
 from providers.cluster_power.model import ClusterPowerOuts, ClusterPowerSpec
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.snapshot import EtcdSnapshots
 from providers.node_joining import joining_of
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider

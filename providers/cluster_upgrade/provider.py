@@ -10,7 +10,7 @@ from providers.asleep import first_faults
 from providers.cluster_upgrade.engine import ClusterUpgradeEngine
 from providers.cluster_upgrade.model import ClusterUpgradeOuts, ClusterUpgradeSpec
 from providers.cluster_upgrade.release import digest_of
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.snapshot import EtcdSnapshots
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
 from wires.api.kubernetes import KubeApi

@@ -14,7 +14,7 @@ from boot_media.web_server import WebServer
 from cluster.values.boot_method import BootMethod
 from cluster.values.role import Role
 from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path
-from providers.etcd_access import EtcdAccess
+from providers.etcd.access import EtcdAccess
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.drain import Drain
 from providers.host_provisioning.etcd_guard import EtcdQuorum

@@ -11,7 +11,7 @@ from assets.contract import ETCD_PORT
 from base.clock import Clock
 from base.errors import ProvisioningError
 from base.write_guard import make
-from providers.etcd_access import EtcdAccess, IncompleteEtcdError
+from providers.etcd.access import EtcdAccess, IncompleteEtcdError
 from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum, Problem, SilentEtcdError
 from wires.api.resources import NODE_LIST, KubernetesKeeper
 from wires.bmc.steps import Waits
@@ -23,7 +23,7 @@ OFF = (
     "already, remove its line from `reinstall`"
 )
 OUT_S = 300.0
-"""Time for the operator to report that the server is out, which it may tell 150 s late (`etcd_health.DEGRADED`)."""
+"""Time for the operator to report that the server is out, which it may tell 150 s late (`etcd.health.DEGRADED`)."""
 POLL_S = 5.0
 OTHERS = 2
 """Members that have to be left of those that vote, so that a majority is more than one machine."""

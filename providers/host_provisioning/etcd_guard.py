@@ -12,7 +12,7 @@ from base.clock import Clock
 from base.errors import ProvisioningError
 from base.progress import Report
 from base.spec import Model
-from providers.etcd_health import UnlistedError, listed_members, member_problem, unrest
+from providers.etcd.health import UnlistedError, listed_members, member_problem, unrest
 from providers.joining.nodes import Node
 from providers.patience import patiently
 from providers.server_objects.objects import COLLECTIONS, MACHINE

@@ -7,7 +7,7 @@ from base.clock import SYSTEM_CLOCK, utc_now
 from base.errors import ConfigError, EngineGoneError, Fault, OkdBaremetalError, SnapshotError
 from boot_media.host_isos import IsoMedia
 from payload.kubeconfig import Kubeconfig, needed, read_kubeconfig
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.snapshot import EtcdSnapshots
 from providers.host_provisioning import composition
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import IN_PRODUCTION, ONE_EACH

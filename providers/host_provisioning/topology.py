@@ -13,7 +13,7 @@ from enum import StrEnum
 from pydantic import Field
 
 from base.spec import Model
-from providers.etcd_health import listed_members
+from providers.etcd.health import listed_members
 from providers.host_provisioning.etcd_guard import EtcdQuorum, Problem
 from providers.host_provisioning.records import THREE
 from providers.joining.nodes import Nodes

@@ -16,7 +16,7 @@ from base.errors import ConfigError, Fault, IncompleteError
 from base.progress import Report, Say, with_time_left
 from base.shown import few
 from base.spec import Model
-from providers.etcd_health import listed_members
+from providers.etcd.health import listed_members
 from providers.server_objects.comparison import differences, kept, refusals, unlinked
 from providers.server_objects.model import ServerObjectsSpec
 from providers.server_objects.objects import CLUSTER_LABEL, COLLECTIONS, HOST, MACHINE, PAUSED, PROVISIONING, path_of

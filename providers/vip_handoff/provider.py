@@ -13,7 +13,7 @@ from cluster.values.balancer import Balancer
 from cluster.values.phase import Phase
 from payload.kubeconfig import api_ca, kubeconfig_text, read_kubeconfig
 from payload.reading import read_payload
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.snapshot import EtcdSnapshots
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.plugin import row, warnings
 from providers.registered import note_api

@@ -29,7 +29,7 @@ from cluster.plan.model import Server
 from cluster.values.phase import Phase
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
-from providers.etcd_health import DEGRADED
+from providers.etcd.health import DEGRADED
 from providers.host_provisioning.installation.adapters import Target
 from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.model import HostProvisioningSpec
@@ -217,7 +217,7 @@ def replaced_below(site: Site) -> Iterator[None]:
             approved={}, is_node=site.is_node, forget=lambda _: None
         ),
         f"{composition}.KubeApi.by": lambda *_: site,
-        "providers.etcd_access.EtcdAccess.reach": site.reached,
+        "providers.etcd.access.EtcdAccess.reach": site.reached,
         f"{composition}.connect_problem": lambda *_, **__: "no machine has an address",
         f"{composition}.MarkFile.of": lambda address, _: site.marks[address],
         f"{composition}.missing_of": lambda *_: site.missing,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from providers.etcd_snapshot import SECTOR_BYTES
+from providers.etcd.snapshot import SECTOR_BYTES
 from testing.certificate_requests import node
 from testing.fakes.etcd import numbered, told_of_members
 from testing.fakes.sleeping_cluster import merge

@@ -22,8 +22,9 @@ import providers.vip_held.provider as vip_held
 from base.clock import SYSTEM_CLOCK, Clock
 from base.errors import BmcAuthError, BmcTransientError, ConfigError, Fault, OkdBaremetalError
 from boot_media.host_isos import Recipe
-from providers import etcd_snapshot, mark_file, node_joining
-from providers.etcd_access import EtcdAccess
+from providers import mark_file, node_joining
+from providers.etcd import snapshot as etcd_snapshot
+from providers.etcd.access import EtcdAccess
 from providers.host_provisioning import composition, provision
 from providers.host_provisioning.installation.engine import Installation
 from providers.joining import nodes

@@ -23,8 +23,8 @@ from base.errors import SnapshotError
 from base.progress import Progress
 from cluster.values.snapshots import Store, store_of
 from lab.binaries import ensure_binary
-from providers.etcd_access import EtcdAccess
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.access import EtcdAccess
+from providers.etcd.snapshot import EtcdSnapshots
 from testing.certificates import authority
 from testing.checkout import ROOT
 from testing.fakes.etcd import EtcdApi

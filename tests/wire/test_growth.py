@@ -11,7 +11,7 @@ import pytest
 
 from base.errors import ProvisioningError
 from base.progress import Progress
-from providers.etcd_access import EtcdAccess
+from providers.etcd.access import EtcdAccess
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.topology import ControlPlane

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 import yaml
 
-from providers import etcd_snapshot
 from testing import plans
 from testing.certificates import authority
 from testing.command_line import run
@@ -45,7 +44,7 @@ def test_it_prints_the_path_of_the_new_file(site: Path, monkeypatch: pytest.Monk
         return api
 
     monkeypatch.setattr(KubeApi, "by", by)
-    monkeypatch.setattr(etcd_snapshot, "EtcdClient", lambda *_: FakeMembers())
+    monkeypatch.setattr("providers.etcd.snapshot.EtcdClient", lambda *_: FakeMembers())
     done = saved(site, snapshots=str(site / "snapshots"))
     assert (done.returncode, done.stderr) == (0, "")
     first, *_, path = done.stdout.splitlines()

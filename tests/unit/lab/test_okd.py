@@ -26,8 +26,8 @@ from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
-from providers.etcd_access import EtcdAccess
-from providers.etcd_health import member_problem, unrest
+from providers.etcd.access import EtcdAccess
+from providers.etcd.health import member_problem, unrest
 from providers.okd_installed.engine import OkdInstalledEngine
 from providers.okd_installed.model import OkdInstalledOuts
 from providers.server_objects.model import ServerObjectsSpec

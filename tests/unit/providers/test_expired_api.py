@@ -21,8 +21,8 @@ from providers.cluster_power.engine import ClusterPowerEngine
 from providers.cluster_power.model import ClusterPowerSpec
 from providers.cluster_upgrade.engine import ClusterUpgradeEngine
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
-from providers.etcd_access import EtcdAccess
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.access import EtcdAccess
+from providers.etcd.snapshot import EtcdSnapshots
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.drain import Drain
 from providers.host_provisioning.etcd_guard import EtcdQuorum

@@ -11,7 +11,7 @@ import pytest
 from base.errors import PayloadError, PowerError, SnapshotError
 from payload.kubeconfig import Kubeconfig
 from providers.cluster_power.provider import ClusterPowerProvider
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.snapshot import EtcdSnapshots
 from testing.fakes.sleeping_cluster import LIFE_DAYS, SleepingCluster
 from testing.kubeconfigs import write_kubeconfig
 from tests.unit.providers.cluster_power.rig import DAY_S, MASTERS, WORKERS, Rig

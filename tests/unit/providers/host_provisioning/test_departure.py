@@ -8,7 +8,7 @@ import pytest
 from base import log
 from base.errors import ProvisioningError
 from base.progress import Progress, Report
-from providers.etcd_access import EtcdAccess
+from providers.etcd.access import EtcdAccess
 from providers.host_provisioning.departure import AGAIN, DEAD_TOO, KEEP, OFF, OUT_S, REACH, Departure
 from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum
 from testing.certificates import authority

@@ -9,7 +9,7 @@ import pytest
 
 from base.errors import ProvisioningError
 from base.progress import Progress
-from providers.etcd_health import UnlistedError
+from providers.etcd.health import UnlistedError
 from providers.host_provisioning.etcd_guard import (
     ANSWER,
     BEFORE_PRODUCTION,

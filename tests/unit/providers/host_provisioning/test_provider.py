@@ -20,7 +20,7 @@ from cluster.values.architecture import Architecture
 from cluster.values.role import Role
 from providers import registered
 from providers.asleep import STACK
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.snapshot import EtcdSnapshots
 from providers.host_provisioning import composition, provision
 from providers.host_provisioning.composition import FENCED, RAN, mark_of
 from providers.host_provisioning.departure import Departure

@@ -7,7 +7,7 @@ import pytest
 
 from base.errors import ProvisioningError
 from base.progress import Progress
-from providers.etcd_health import DEGRADED
+from providers.etcd.health import DEGRADED
 from providers.host_provisioning.etcd_guard import IN_PRODUCTION, EtcdQuorum
 from providers.host_provisioning.topology import ASK, LOWER, ControlPlane, Infrastructure
 from testing.fakes.clock import FakeClock

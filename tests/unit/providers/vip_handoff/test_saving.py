@@ -10,7 +10,7 @@ from base.clock import SYSTEM_CLOCK
 from base.errors import EngineGoneError
 from cluster.values.balancer import Balancer
 from cluster.values.snapshots import Store
-from providers.etcd_snapshot import EtcdSnapshots
+from providers.etcd.snapshot import EtcdSnapshots
 from providers.vip_handoff.model import VipHandoffSpec
 from providers.vip_handoff.provider import _not_saved
 from testing.fakes.lan import NEVER, spec_with

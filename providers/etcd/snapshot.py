@@ -17,7 +17,7 @@ from base.progress import Progress, Report
 from base.write_guard import make
 from cluster.values.snapshots import Store, store_of
 from payload.kubeconfig import needed, read_kubeconfig
-from providers.etcd_access import EtcdAccess, IncompleteEtcdError
+from providers.etcd.access import EtcdAccess, IncompleteEtcdError
 from wires.api.kubernetes import KubeApi
 from wires.api.resources import answer_first, unasked
 from wires.etcd.client import EtcdClient

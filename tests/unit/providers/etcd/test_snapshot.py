@@ -12,9 +12,8 @@ import pytest
 from base import log
 from base.errors import ConfigError, SnapshotError
 from base.progress import Progress
-from providers import etcd_snapshot
-from providers.etcd_access import EtcdAccess
-from providers.etcd_snapshot import BY_HAND, OPERATOR, EtcdSnapshots
+from providers.etcd.access import EtcdAccess
+from providers.etcd.snapshot import BY_HAND, OPERATOR, EtcdSnapshots
 from testing.certificates import authority
 from testing.fakes.etcd import NAMESPACE, EtcdApi, FakeMembers
 
@@ -128,7 +127,7 @@ def test_a_folder_that_cannot_be_made_is_a_fault(rig: Rig) -> None:
 
 def test_progress_says_how_much_is_to_come(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     rig.members.database = bytes(5 << 20)
-    monkeypatch.setattr(etcd_snapshot, "REPORT_BYTES", 2 << 20)
+    monkeypatch.setattr("providers.etcd.snapshot.REPORT_BYTES", 2 << 20)
     path = rig.take()
     assert rig.said == [
         "save etcd: asking 192.0.2.21",
