@@ -14,7 +14,7 @@ from cluster.plan.address_table.conflicts import conflicts, listed
 from cluster.plan.address_table.rows import Row, is_installed, rows_of
 from cluster.plan.address_table.uses import IN_TWO_CLUSTERS, Use
 from cluster.plan.intent import NO_OPTIONS
-from cluster.plan.refusals import OWN_MACHINE
+from cluster.plan.refusals.options import OWN_MACHINE
 from cluster.values.vrrp import derived_vrids, free_vrids
 
 

@@ -21,7 +21,7 @@ from cluster.install_config.read import Reading, mapping
 from cluster.install_config.rules.hosts import LOGIN
 from cluster.plan import Intent, load_intent
 from cluster.plan.model import Provisioning
-from cluster.plan.refusals import unsupported
+from cluster.plan.refusals.unsupported import unsupported
 from cluster.plan.sample_values import with_samples
 from payload.payload_config import payload_config
 from testing import plans

@@ -22,7 +22,7 @@ from cluster.known_options import KnownOptions, known_options
 from cluster.options import MachineOptions
 from cluster.plan.intent import NO_OPTIONS
 from cluster.plan.load import credentials_of, has_secret, network_refusals
-from cluster.plan.refusals import beyond_this_release, unsupported
+from cluster.plan.refusals.unsupported import beyond_this_release, unsupported
 from cluster.stack_file import read_options
 from cluster.stack_file_faults import misplaced_keys, plain_secrets_of_config, plain_secrets_of_options
 from payload.release import payload_release

@@ -25,7 +25,7 @@ from cli.shared.command_line import EXIT_OK, install_config, stack_file, writing
 from cluster.option_types import DiskNames
 from cluster.options import MediaOption, Options, PayloadDigests
 from cluster.plan import Intent, Server
-from cluster.plan.refusals import no_base_iso
+from cluster.plan.refusals.options import no_base_iso
 from cluster.stack_file import read_stack_file
 from cluster.values.architecture import Architecture
 from payload.reading import read_payload

@@ -13,7 +13,7 @@ from cli.shared.command_line import EXIT_OK, install_config, stack_file
 from cluster.install_config.platform import BARE, UNMANAGED
 from cluster.plan import Intent, Role, load_intent
 from cluster.plan.model import RESERVED
-from cluster.plan.refusals import MEDIA
+from cluster.plan.refusals.missing import MEDIA
 from cluster.stack_file import read_stack_file
 from cluster.values.address import IPV6
 

@@ -20,7 +20,7 @@ from cli.shared.command import Command, add_stack_option
 from cli.shared.command_line import EXIT_OK, stack_file, writing
 from cluster.payload_values import PULL_SECRET
 from cluster.plan import Intent, load_intent
-from cluster.plan.refusals import missing
+from cluster.plan.refusals.missing import missing
 from cluster.plan.sample_values import with_samples
 from cluster.stack_file import read_stack_file
 from cluster.values.role import BOOTSTRAP

@@ -11,7 +11,7 @@ from cli.start.site_facts import SiteFacts
 from cluster.install_config.platform import DISABLED
 from cluster.options import Bootstrap
 from cluster.plan.model import BootstrapHost, Intent, Server
-from cluster.plan.refusals import missing, option_of
+from cluster.plan.refusals.missing import missing, option_of
 from cluster.values.address import Address, in_any, parse_address
 from cluster.values.architecture import Architecture
 from cluster.values.phase import Phase

@@ -19,12 +19,15 @@ from cluster.options import BmcOptions, Login, MachineOptions, Options
 from cluster.plan.address_table.conflicts import conflicts_within
 from cluster.plan.address_table.rows import rows_of
 from cluster.plan.addresses import CONFIG, assign_addresses
-from cluster.plan.fencing import fences_of, untrusted_authorities
-from cluster.plan.host_networks import network_faults
+from cluster.plan.fences import fences_of
 from cluster.plan.intent import intent_of
 from cluster.plan.model import BmcPlan, ClusterPlan, Intent, Keyfile
-from cluster.plan.platform import platform_faults
-from cluster.plan.refusals import incomplete, never_addressed, plain_secrets, secrets_over_http, unsupported
+from cluster.plan.refusals.fencing import untrusted_authorities
+from cluster.plan.refusals.host_networks import network_faults
+from cluster.plan.refusals.missing import never_addressed
+from cluster.plan.refusals.options import incomplete, plain_secrets, secrets_over_http
+from cluster.plan.refusals.platform import platform_faults
+from cluster.plan.refusals.unsupported import unsupported
 from cluster.values.address import Address
 
 KeyfilesOf = Callable[[Mapping[str, Any]], tuple[Keyfile, ...]]

@@ -7,7 +7,7 @@ from base.errors import ConfigError, Fault
 from cluster.options import Images
 from cluster.plan import Intent
 from cluster.plan.model import BootstrapHost, PlannedHost, Server
-from cluster.plan.refusals import MEDIA, Missing, missing, option_of
+from cluster.plan.refusals.missing import MEDIA, Missing, missing, option_of
 from cluster.values.address import Address, Network
 
 M = TypeVar("M", Server, BootstrapHost)

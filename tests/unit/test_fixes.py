@@ -51,7 +51,7 @@ SAFE = {
     ("cluster/install_config/rules/hosts.py", "command"): "built two lines above",
     ("cluster/install_config/releases.py", "release"): "no command: a release",
     ("cluster/install_config/releases.py", "since.release"): "no command: a release",
-    ("cluster/plan/refusals.py", "command"): "a constant",
+    ("cluster/plan/refusals/options.py", "command"): "a constant",
     ("cluster/stack_file_faults.py", "command"): "a constant",
     ("fleet/messages.py", "self.cluster"): "a name of fleet.yaml, which its reader checks",
     ("fleet/site/checkout.py", "pinned[:12]"): "a commit's id, by git ls-tree",

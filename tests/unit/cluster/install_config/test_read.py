@@ -14,7 +14,7 @@ from pydantic import SecretStr
 from base.errors import ConfigError
 from cluster.install_config import Credentials, InstallConfig, Reading, read
 from cluster.install_config.unquoted import FIX
-from cluster.plan.refusals import beyond_this_release
+from cluster.plan.refusals.unsupported import beyond_this_release
 from testing import plans
 from testing.any_text import any_text
 from testing.install_configs import Change, bare, fine, host, printed, refused

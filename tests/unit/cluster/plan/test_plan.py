@@ -10,7 +10,7 @@ from base.errors import ConfigError
 from cluster.install_config import read
 from cluster.install_config.platform import BARE
 from cluster.plan import ClusterPlan, Role
-from cluster.plan.refusals import OWN_MACHINE
+from cluster.plan.refusals.options import OWN_MACHINE
 from testing import plans
 from testing.certificates import authority
 from testing.install_configs import bare, host

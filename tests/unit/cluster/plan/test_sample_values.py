@@ -9,7 +9,7 @@ import pytest
 from base.errors import ConfigError
 from cluster.options import Images
 from cluster.plan import ClusterPlan
-from cluster.plan.refusals import Missing, missing
+from cluster.plan.refusals.missing import Missing, missing
 from cluster.plan.sample_values import with_samples
 from testing import clusters, plans
 from testing.install_configs import host

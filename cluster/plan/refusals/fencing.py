@@ -12,15 +12,14 @@ from base.errors import Fault
 from cluster.install_config import InstallConfig
 from cluster.install_config.platform import BARE
 from cluster.install_config.rules.pools import CREDENTIALS
-from cluster.install_config.schema import FencingCredential
 from cluster.options import BmcOptions, Options
+from cluster.plan.fences import VERIFIED, as_bmc, fencing_credentials, nodes_bundle
 from cluster.plan.intent import roles
-from cluster.plan.model import Intent, PlannedFence
+from cluster.plan.model import Intent
 from cluster.values.bmc_url import BmcUrl, BmcUrlError, parse_bmc_url
 from cluster.values.go_url import parse_go_url
 from cluster.values.role import Role
 
-VERIFIED = "Enabled"
 INTO_BUNDLE = (
     "add it to additionalTrustBundle, with additionalTrustBundlePolicy: Always, or write certificateVerification: "
     "Disabled, by which the nodes accept any certificate"
@@ -31,7 +30,7 @@ _CERTIFICATE = re.compile(r"-----BEGIN CERTIFICATE-----([^-]*)-----END CERTIFICA
 
 def refused_fencing(config: InstallConfig) -> Iterator[Fault]:
     """Yield what keeps two servers from fencing each other, or has one fence itself."""
-    credentials = _credentials(config)
+    credentials = fencing_credentials(config)
     if credentials and config.arbiter is not None:
         what = "there is an arbiter, so etcd has a majority without it"
         yield Fault("controlPlane.fencing", what, "remove it, or the arbiter")
@@ -63,24 +62,6 @@ def untrusted_authorities(config: InstallConfig, options: BmcOptions) -> Iterato
             yield Fault(option, UNTRUSTED, INTO_BUNDLE)
 
 
-def fences_of(config: InstallConfig) -> dict[str, PlannedFence]:
-    """Return by server how its peer fences it, unless that is named by the MAC of another card than it boots from."""
-    by_mac = {host.boot_mac_address.lower(): host.name for host in config.baremetal.hosts or ()}
-    fences = {}
-    for index, entry in enumerate(_credentials(config)):
-        name = entry.host_name or by_mac.get(entry.mac_address.lower(), "")
-        if name:
-            fences[name] = PlannedFence(
-                where=f"{CREDENTIALS}[{index}]",
-                address=_as_bmc(entry.address),
-                username=entry.username.get_secret_value(),
-                password=entry.password,
-                verify_tls=entry.certificate_verification == VERIFIED,
-                ca=_bundle(config),
-            )
-    return fences
-
-
 def refused_reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
     """Yield the lines of `reinstall` that name a server whose peer fences it."""
     for server in intent.control_plane if intent.is_fenced else ():
@@ -88,10 +69,6 @@ def refused_reinstalls(intent: Intent, options: Options) -> Iterator[Fault]:
             what = "its peer would switch it on again, as it does with each server that it finds off"
             fix = "remove the line; to install the cluster again, destroy it first"
             yield Fault(f"reinstall.{server.name}", what, fix)
-
-
-def _credentials(config: InstallConfig) -> tuple[FencingCredential, ...]:
-    return config.control_plane.fencing.credentials if config.control_plane.fencing else ()
 
 
 def _unusable(address: str, peers: Mapping[str, BmcUrl | None]) -> Iterator[tuple[str, str]]:
@@ -112,27 +89,16 @@ def _unusable(address: str, peers: Mapping[str, BmcUrl | None]) -> Iterator[tupl
 def _url(address: str) -> BmcUrl | None:
     """Return an address of a BMC."""
     try:
-        return parse_bmc_url(_as_bmc(address))
+        return parse_bmc_url(as_bmc(address))
     except BmcUrlError:
         return None
 
 
-def _as_bmc(address: str) -> str:
-    """Return an address in the form of a BMC's. The plain https:// of a fence agent is that of a Redfish service."""
-    return f"redfish+{address}" if address.startswith("http") else address
-
-
 def _is_trusted(config: InstallConfig, pem: str) -> bool:
     """Whether the nodes trust a CA, or need not, since they verify no BMC."""
-    if all(entry.certificate_verification != VERIFIED for entry in _credentials(config)):
+    if all(entry.certificate_verification != VERIFIED for entry in fencing_credentials(config)):
         return True
-    return _certificates(pem) <= _certificates(_bundle(config))
-
-
-def _bundle(config: InstallConfig) -> str:
-    """Return the CAs that reach the nodes. A proxy has the bundle put there, too."""
-    reaches_nodes = config.additional_trust_bundle_policy == "Always" or config.proxy is not None
-    return config.additional_trust_bundle if reaches_nodes else ""
+    return _certificates(pem) <= _certificates(nodes_bundle(config))
 
 
 def _certificates(pem: str) -> set[str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cluster.plan.host_names import FIX
+from cluster.plan.refusals.host_names import FIX
 from testing import plans
 from testing.install_configs import Change, bare, fine, host
 from testing.plan_files import Files

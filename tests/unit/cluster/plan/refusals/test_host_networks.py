@@ -12,11 +12,11 @@ from cluster.install_config import read
 from cluster.options import MachineOptions
 from cluster.plan import Intent
 from cluster.plan.addresses import assign_addresses
-from cluster.plan.host_networks import network_faults
 from cluster.plan.intent import intent_of
 from cluster.plan.model import PlannedHost
 from cluster.plan.network_config import NetworkConfig
 from cluster.plan.node_addresses import static_addresses
+from cluster.plan.refusals.host_networks import network_faults
 from cluster.values.address import Address
 from testing import clusters, plans
 from testing.install_configs import Change, bare, host
