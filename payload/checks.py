@@ -1,7 +1,7 @@
 """Checks that a payload's files fit each other, this cluster and this hour, before a machine gets one of them."""
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -105,45 +105,56 @@ def check_payload(folder: Path, contents: Mapping[str, bytes], expected: Expecte
         expected: What the plan expects of them.
         now: The current time, with a time zone.
     """
-    faults = list[Fault]()
-    roots = dict[Path, Certificates]()
+    checks, roots = _Checks(expected, now), dict[Path, Certificates]()
+    for name, content in contents.items():
+        where = folder / f"{name}.ign"
+        config = checks.run(_readable, where, content)
+        if config is None:
+            continue
+        root = checks.bootstrap_root(where, config) if name == "bootstrap" else checks.pointer_root(where, config)
+        if root is not None:
+            roots[where] = root
+    checks.run(_check_one_root, roots)
+    return [*dict.fromkeys(checks.faults)]  # two checks may have read the same manifest
 
-    def collect_fault(check: Callable[..., _T], *args: Any) -> _T | None:
+
+@dataclass
+class _Checks:
+    """The checks of one payload; what they find is collected, so that one fault hides no other."""
+
+    expected: Expected
+    now: datetime
+    faults: list[Fault] = field(default_factory=list)
+
+    def run(self, check: Callable[..., _T], *args: Any) -> _T | None:
+        """Return what a check returns; None if it has found a fault."""
         try:
             return check(*args)
         except PayloadError as error:
-            faults.append(error.fault)
+            self.faults.append(error.fault)
             return None
 
-    def bootstrap_root(where: Path, config: IgnitionFile) -> Certificates | None:
-        collect_fault(check_target, where, config)
-        if status := collect_fault(read_status, where, config):
-            collect_fault(check_platform, where, config, status, expected.domain, expected.platform)
-            collect_fault(check_vips, where, status, expected.api_vips, expected.ingress_vips)
-        collect_fault(check_objects, where, config, expected.platform)
-        collect_fault(check_install_config, where, config, expected.values)
-        collect_fault(check_release, where, config, expected.release)
-        collect_fault(check_paths, where, config, expected.paths)
-        certificates = collect_fault(read_certificates, where, config)
-        root = collect_fault(check_validity, where, certificates, now) if certificates else None
+    def bootstrap_root(self, where: Path, config: IgnitionFile) -> Certificates | None:
+        """Check bootstrap.ign, and return the root of its certificates."""
+        expected = self.expected
+        self.run(check_target, where, config)
+        if status := self.run(read_status, where, config):
+            self.run(check_platform, where, config, status, expected.domain, expected.platform)
+            self.run(check_vips, where, status, expected.api_vips, expected.ingress_vips)
+        self.run(check_objects, where, config, expected.platform)
+        self.run(check_install_config, where, config, expected.values)
+        self.run(check_release, where, config, expected.release)
+        self.run(check_paths, where, config, expected.paths)
+        certificates = self.run(read_certificates, where, config)
+        root = self.run(check_validity, where, certificates, self.now) if certificates else None
         if root and status:
-            collect_fault(check_issuers, where, certificates, status, expected.address)
+            self.run(check_issuers, where, certificates, status, expected.address)
         return root
 
-    for name, content in contents.items():
-        where = folder / f"{name}.ign"
-        config = collect_fault(_readable, where, content)
-        if config is None:
-            continue
-        if name == "bootstrap":
-            root = bootstrap_root(where, config)
-        else:
-            collect_fault(_check_source, where, config, expected.address or f"api-int.{expected.domain}")
-            root = collect_fault(authority_of, where, config)
-        if root is not None:
-            roots[where] = root
-    collect_fault(_check_one_root, roots)
-    return [*dict.fromkeys(faults)]  # two checks may have read the same manifest
+    def pointer_root(self, where: Path, config: IgnitionFile) -> Certificates | None:
+        """Check the file of a role, which points to the config server, and return the root that it trusts."""
+        self.run(_check_source, where, config, self.expected.address or f"api-int.{self.expected.domain}")
+        return self.run(authority_of, where, config)
 
 
 def _readable(where: Path, content: bytes) -> IgnitionFile:

@@ -39,38 +39,23 @@ def intent_of(config: InstallConfig) -> Intent:
     """Build the intent of a config without faults and without anything that `refusals` refuses."""
     bare, name = config.baremetal, config.metadata.name
     base_domain = config.base_domain.removesuffix(".")
+    domain = f"{name}.{base_domain}"
     machine_networks = tuple(networks([entry.cidr for entry in config.networking.machine_network]))
-    api, ingress = _addresses(bare.api_vips), _addresses(bare.ingress_vips)
     vrids, assigned_roles = derived_vrids(name), roles(config)
-    provisioning, reserved = _provisioning(bare, f"{name}.{base_domain}", vrids.provisioning), reservations(bare)
     intent = Intent(
         name=name,
         base_domain=base_domain,
         machine_networks=machine_networks,
         platform=NO_OPTIONS.platform,
         balancer=Balancer.SITE if user_managed(config) else Balancer.CLUSTER,
-        api=ApiVip(
-            addresses=api,
-            networks=_networks_of(api, machine_networks),
-            vrid=vrids.api,
-            transport=NO_OPTIONS.vrrp.api,
-            policy=NO_OPTIONS.vrrp.policy,
-        ),
-        ingress=IngressVip(
-            addresses=ingress,
-            networks=_networks_of(ingress, machine_networks),
-            vrid=vrids.ingress,
-            transport=NO_OPTIONS.vrrp.ingress,
-        ),
-        provisioning=provisioning,
-        hosts=tuple(
-            _host(host, role, reserved[index].network_address if index < len(reserved) else None)
-            for index, (host, role) in enumerate(zip(bare.hosts or (), assigned_roles, strict=True))
-        ),
+        api=_api_vip(bare, machine_networks, vrids.api),
+        ingress=_ingress_vip(bare, machine_networks, vrids.ingress),
+        provisioning=_provisioning(bare, domain, vrids.provisioning),
+        hosts=_hosts(bare, assigned_roles),
         architectures={
             role: Architecture(pool.architecture) for role, pool in pools(config).items() if role in assigned_roles
         },
-        bootstrap=_bootstrap(bare, name, f"{name}.{base_domain}", machine_networks),
+        bootstrap=_bootstrap(bare, name, domain, machine_networks),
         topology=topology_of(config.model_dump(mode="json", by_alias=True)),
         payload_values=payload_values(config),
         runtime=NO_OPTIONS.runtime,
@@ -148,6 +133,35 @@ def reservations(bare: BareMetal) -> list[Network]:
 
 def _addresses(texts: tuple[str, ...]) -> tuple[Address, ...]:
     return tuple(address for address in map(parse_address, texts) if address is not None)
+
+
+def _api_vip(bare: BareMetal, machine_networks: tuple[Network, ...], vrid: int) -> ApiVip:
+    addresses = _addresses(bare.api_vips)
+    return ApiVip(
+        addresses=addresses,
+        networks=_networks_of(addresses, machine_networks),
+        vrid=vrid,
+        transport=NO_OPTIONS.vrrp.api,
+        policy=NO_OPTIONS.vrrp.policy,
+    )
+
+
+def _ingress_vip(bare: BareMetal, machine_networks: tuple[Network, ...], vrid: int) -> IngressVip:
+    addresses = _addresses(bare.ingress_vips)
+    return IngressVip(
+        addresses=addresses,
+        networks=_networks_of(addresses, machine_networks),
+        vrid=vrid,
+        transport=NO_OPTIONS.vrrp.ingress,
+    )
+
+
+def _hosts(bare: BareMetal, assigned_roles: Iterable[Role | None]) -> tuple[PlannedHost, ...]:
+    reserved = reservations(bare)
+    return tuple(
+        _host(host, role, reserved[index].network_address if index < len(reserved) else None)
+        for index, (host, role) in enumerate(zip(bare.hosts or (), assigned_roles, strict=True))
+    )
 
 
 def _networks_of(vips: tuple[Address, ...], machine_networks: tuple[Network, ...]) -> tuple[Network, ...]:

@@ -143,7 +143,6 @@ class HostProvisioningSpec(Spec):
         fenced = plan.is_fenced and role is Role.CONTROL_PLANE
         boot_macs = {server.name: server.boot_mac for server in servers if server.boots_from_network}
         own_ignition = {server.name: own_config(rendered.of(server)) for server in servers}
-        keyfiles = {server.name: keyfiles_in(rendered.servers[server.name]) for server in servers}
         return cls(
             role=role,
             architecture=architecture,
@@ -153,23 +152,14 @@ class HostProvisioningSpec(Spec):
             media_address=str(options.media.address or ""),
             media_port=options.media.port,
             media_url=options.media.url,
-            over_tls=tuple(
-                server.name
-                for server in servers
-                if not server.fetches_installer
-                and options.media.goes_over_tls(server.name, has_secret=server.holds_secret)
-            ),
+            over_tls=_over_tls(plan, role),
             boot_macs=boot_macs,
             boot_server=boot_server(plan, role) if boot_macs else "",
             base_iso_sha256=base_iso.sha256,
             base_iso_url=base_iso.url,
             ignition_sha256={name: composed_sha256(payload, text) for name, text in own_ignition.items()},
             own_ignition={name: SecretStr(text) for name, text in own_ignition.items()},
-            keyfiles={
-                name: {file: SecretStr(text) for file, text in files.items()}
-                for name, files in keyfiles.items()
-                if files
-            },
+            keyfiles=_keyfiles_of(plan, role, rendered),
             payload_sha256=payload,
             reinstall={name: who for name, who in options.reinstall.items() if name in own_ignition},
             out_of_etcd=tuple(own_ignition) if holds_etcd else (),
@@ -210,6 +200,17 @@ def _vrrp_of(plan: "ClusterPlan", role: Role, rendered: "Rendered") -> dict[str,
     confs = {server.name: rendered.keepalived.get(server.name) for server in plan.of(role)}
     nodes = {name: VrrpNode.of(conf, plan.api) for name, conf in confs.items() if conf}
     return {name: node for name, node in nodes.items() if node != VrrpNode()}
+
+
+def _over_tls(plan: "ClusterPlan", role: Role) -> tuple[str, ...]:
+    fetched_by_bmc = [server for server in plan.of(role) if not server.fetches_installer]
+    goes_over_tls = plan.options.media.goes_over_tls
+    return tuple(it.name for it in fetched_by_bmc if goes_over_tls(it.name, has_secret=it.holds_secret))
+
+
+def _keyfiles_of(plan: "ClusterPlan", role: Role, rendered: "Rendered") -> dict[str, dict[str, SecretStr]]:
+    files = {server.name: keyfiles_in(rendered.servers[server.name]) for server in plan.of(role)}
+    return {name: {file: SecretStr(text) for file, text in own.items()} for name, own in files.items() if own}
 
 
 def _host_of(plan: "ClusterPlan", server: "Server", *, fenced: bool) -> HostSpec:

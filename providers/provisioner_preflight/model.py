@@ -94,9 +94,6 @@ class ProvisionerPreflightSpec(Spec):
         payload = StackPayload.of(plan, stack, sorted(paths))
         base_isos = {key: iso for key, iso in options.media.base_isos.items() if key in plan.architectures.values()}
         amd64, arm64 = base_isos.get(Architecture.AMD64), base_isos.get(Architecture.ARM64)
-        # The bootstrap VM has a card there only to serve the control plane's network boot.
-        serves = plan.provisioning.bridge if plan.clients_of_bootstrap else None
-        bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": serves}
         return cls(
             phase=payload.phase,
             stack=stack,
@@ -110,7 +107,7 @@ class ProvisionerPreflightSpec(Spec):
             api_vips=payload.expected.api_vips,
             ingress_vips=payload.expected.ingress_vips,
             libvirt_uri=plan.libvirt_uri,
-            bridges={key: name for key, name in bridges.items() if name},
+            bridges=_bridges_of(plan),
             vm=plan.bootstrap.name,
             emulated=options.bootstrap.emulated,
             pool=options.bootstrap.pool,
@@ -129,6 +126,13 @@ class ProvisionerPreflightSpec(Spec):
             base_iso_arm64_url=arm64.url if arm64 else "",
             asks_okd=payload.asks_okd,
         )
+
+
+def _bridges_of(plan: "ClusterPlan") -> dict[str, str]:
+    # The bootstrap VM has a card there only to serve the control plane's network boot.
+    provisioning = plan.provisioning.bridge if plan.clients_of_bootstrap else None
+    bridges = {"externalBridge": plan.bootstrap.bridge, "provisioningBridge": provisioning}
+    return {key: name for key, name in bridges.items() if name}
 
 
 class ProvisionerPreflightOuts(Outs):
