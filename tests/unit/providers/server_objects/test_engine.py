@@ -301,7 +301,7 @@ def test_a_host_that_gets_a_bmc_since_it_was_read_stays_paused(linked: Rig) -> N
             linked.store.put("baremetalhosts", host)
         real(address, path, change)
 
-    linked.store.patch = patch  # type: ignore[method-assign]
+    linked.store.patch = patch  # type: ignore[method-assign, assignment]
     with pytest.raises(ConfigError, match="it has a `bmc`"):
         linked.ensure()
     assert "baremetalhost.metal3.io/paused" in linked.store.host("okd-worker-0")["metadata"]["annotations"]
