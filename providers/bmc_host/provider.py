@@ -9,6 +9,7 @@ from base.errors import (
     BmcAuthError,
     BmcError,
     BmcIdentityError,
+    BmcRefusedError,
     BmcTimeoutError,
     BmcTransientError,
     BusyError,
@@ -90,6 +91,8 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
             warn(f"kept the recorded values: {error}")
             return outs
+        except BmcRefusedError as error:
+            raise _refused_by_state(error.fault) from None
         plugin.row(spec.urn)(Progress("state", line))
         if warning and not spec.spare:
             warn(warning)
@@ -132,6 +135,12 @@ def _follow(old: BmcHostSpec, new: BmcHostSpec) -> None:
     if ended := before.read():
         now.set(ended)
         before.remove()
+
+
+def _refused_by_state(fault: Fault) -> BmcRefusedError:
+    """Return the error of a refresh, which asks with the address and the certificate of the last `up`."""
+    then = "a refresh knows only the last `up`: once options were changed, run `pulumi up` first, without --refresh"
+    return BmcRefusedError(fault.what, where=fault.where, fix="; ".join(filter(None, (fault.fix, then))))
 
 
 def _undeletable(error: BmcError, urn: str) -> BmcError:

@@ -1,5 +1,7 @@
 """BmcHost as a resource: its check without a BMC, its state, and BMCs that do not answer."""
 
+import hashlib
+import ssl
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -300,6 +302,21 @@ class TestAnswering:
         fleet.change(power=power)
         BmcHostProvider().create(props)
         assert (mark.read() is None) is (power == "Off")
+
+    def test_a_refresh_after_a_renewed_certificate_names_what_helps(self, fleet: Fleet, props: Props) -> None:
+        """It knows only the former pin, whatever the stack says: an `up` without --refresh tells it the new one."""
+        pem = ssl.get_server_certificate((fleet.node(0), fleet.port))
+        now = hashlib.sha256(ssl.PEM_cert_to_DER_cert(pem)).hexdigest()
+        former, pinned = ({**props, "bmc": {**props["bmc"], "fingerprint": pin}} for pin in ("ab" * 32, now))
+        outs = BmcHostProvider().create(pinned).outs or {}
+        with pytest.raises(BmcRefusedError, match="its certificate is not trusted") as caught:
+            BmcHostProvider().read("u", {**outs, **former})
+        assert str(caught.value).endswith(
+            "Fix: if the certificate was renewed, correct bmc_trust.<host>.sha256; if not, find out what answers; a "
+            "refresh knows only the last `up`: once options were changed, run `pulumi up` first, without --refresh"
+        )
+        outs = BmcHostProvider().update("u", {**outs, **former}, pinned).outs or {}
+        assert BmcHostProvider().read("u", outs).outs == outs
 
     def test_a_server_of_a_running_cluster_is_imported_without_writes(
         self, fleet: Fleet, props: dict[str, Any]
