@@ -13,7 +13,7 @@ from base.errors import ProvisioningError
 from base.write_guard import make
 from providers.etcd.access import EtcdAccess, IncompleteEtcdError
 from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum, Problem, SilentEtcdError
-from wires.api.resources import NODE_LIST, KubernetesKeeper
+from wires.api.resources import NODE_LIST, KubernetesKeeper, polled_fix
 from wires.bmc.steps import Waits
 from wires.etcd.member import DeclinedError, EtcdMember
 from wires.etcd.writes import out_of_etcd
@@ -66,8 +66,9 @@ class Departure:
         deadline = self.clock.now() + OUT_S
         while problem := self._left():
             if self.clock.now() >= deadline:
-                what = f"not wiped: it is off, but not out of the cluster after {OUT_S:.0f} s: {problem}"
-                raise ProvisioningError(what, where=self.host, fix=AGAIN)
+                left, fix = problem
+                what = f"not wiped: it is off, but not out of the cluster after {OUT_S:.0f} s: {left}"
+                raise ProvisioningError(what, where=self.host, fix=fix)
             yield POLL_S
 
     def missing(self) -> str | None:
@@ -114,15 +115,15 @@ class Departure:
             raise IncompleteEtcdError("it has no other member")
         return etcd, others[0]
 
-    def _left(self) -> str | None:
-        """Do what is left to do; return what of the server was in the cluster before."""
+    def _left(self) -> Problem | None:
+        """Do what is left to do; return what of the server was in the cluster before, and what to do if it stays."""
         try:
             problem = self.quorum.presence(self.host, self.addresses)
             if problem:
                 self._remove()
         except (OSError, IncompleteEtcdError) as error:
-            return f"{type(error).__name__}: {error}"
-        return problem[0] if problem else None
+            return f"{type(error).__name__}: {error}", polled_fix(error, AGAIN)
+        return (problem[0], AGAIN) if problem else None
 
     def _remove(self) -> None:
         etcd, other = self._reach()

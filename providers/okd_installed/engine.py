@@ -12,7 +12,16 @@ from base.errors import IncompleteError, one_line
 from base.progress import Report, Say, with_time_left
 from base.spec import Model
 from providers.okd_installed.model import OkdInstalledOuts
-from wires.api.resources import OPERATORS, VERSION, ConfigMap, KubernetesReader, Metadata, Status, unasked
+from wires.api.resources import (
+    OPERATORS,
+    VERSION,
+    ConfigMap,
+    KubernetesReader,
+    Metadata,
+    Status,
+    polled_fix,
+    unasked,
+)
 
 POLL_S = 5.0
 ROUTER_CA = "/api/v1/namespaces/openshift-config-managed/configmaps/default-ingress-cert"
@@ -72,6 +81,8 @@ class OkdInstalledEngine:
     _release: str = ""
     _lacks: str | None = None
     """What the installation lacked at the last poll."""
+    _silence: OSError | None = None
+    """Why the last poll read nothing."""
 
     def prove(self, *, deadline_s: float) -> OkdInstalledOuts:
         """Wait until the installation is complete, and nothing has changed for `STEADY_S`.
@@ -105,10 +116,12 @@ class OkdInstalledEngine:
 
     def _problem(self) -> str | None:
         """Return what the installation lacks. None: it is complete."""
+        self._silence = None
         try:
             version = self.api.get(self.vip, VERSION, _Version)
             operators = self.api.get(self.vip, OPERATORS, _Operators)
         except OSError as error:
+            self._silence = error
             return unasked(self.vip, error, who="OKD")
         if version is None or operators is None:
             return "OKD has no version yet"
@@ -154,4 +167,5 @@ class OkdInstalledEngine:
         what = f"{head}, after {deadline_s:g} s{count}"
         details = [f"{name}: {why}" for name, why in unready.items()]
         ask = "oc get clusteroperators" if unready or not self._lacks else "oc describe clusterversion version"
-        return IncompleteError(what, where="OKD", fix=f"see `{ask}`, then run `pulumi up` again", details=details)
+        fix = polled_fix(self._silence, f"see `{ask}`, then run `pulumi up` again")
+        return IncompleteError(what, where="OKD", fix=fix, details=details)

@@ -20,7 +20,7 @@ from providers.etcd.health import listed_members
 from providers.server_objects.comparison import differences, kept, refusals, unlinked
 from providers.server_objects.model import ServerObjectsSpec
 from providers.server_objects.objects import CLUSTER_LABEL, COLLECTIONS, HOST, MACHINE, PAUSED, PROVISIONING, path_of
-from wires.api.resources import INFRASTRUCTURE, KubernetesKeeper, Objects, RefusedError
+from wires.api.resources import INFRASTRUCTURE, KubernetesKeeper, Objects, RefusedError, polled_fix
 
 POLL_S = 5.0
 
@@ -47,6 +47,8 @@ class ServerObjectsEngine:
     warn: Say
     _concerned_etcd: bool = field(default=False, init=False)
     """Whether this run has written an object of a server with a copy of etcd: all are members in the end."""
+    _refused: OSError | None = field(default=None, init=False)
+    """The error of the API that ended the last step."""
 
     def ensure(self, gone: Collection[str], *, deadline_s: float) -> None:
         """Make, repair and delete objects until all are as wanted, and every Machine runs as its node.
@@ -63,7 +65,8 @@ class ServerObjectsEngine:
         if late := wait.until(lambda: self._step(gone), with_time_left(self.report, "linking the servers")):
             seen = "see `oc get baremetalhosts,machines -n openshift-machine-api`"
             fix = f"{seen} and docs/explanation/servers.md#objects-of-servers, then run `pulumi up` again"
-            raise IncompleteError(f"{late}, after {deadline_s:g} s", where="objects of the servers", fix=fix)
+            what, fix = f"{late}, after {deadline_s:g} s", polled_fix(self._refused, fix)
+            raise IncompleteError(what, where="objects of the servers", fix=fix)
 
     def drift(self) -> list[str]:
         """Return a line for each object that is not as wanted.
@@ -77,6 +80,7 @@ class ServerObjectsEngine:
 
     def _step(self, gone: Collection[str]) -> str | None:
         """Write what is not as wanted, and return what is still missing. None: nothing."""
+        self._refused = None
         try:
             found = self._found()
             if faults := [*refusals(self.spec.in_order, gone, found)]:
@@ -88,6 +92,7 @@ class ServerObjectsEngine:
                 return outside
             self._warn_of_kept(found)
         except OSError as error:
+            self._refused = error
             return f"{self.spec.api_vip}: {type(error).__name__}: {error}"
         return None
 

@@ -150,6 +150,13 @@ def answer_first(error: OSError) -> str:
             return "have the API answer first"
 
 
+def polled_fix(error: Exception | None, fix: str) -> str:
+    """Return the fix of a poll that was late: `fix`, unless its last error is one that no wait ends."""
+    if isinstance(error, CredentialError | CertificateTimeError):
+        return f"{answer_first(error)}, then run `pulumi up` again"
+    return fix
+
+
 class KubernetesWriter(KubernetesReader, Protocol):
     """Changes them too."""
 

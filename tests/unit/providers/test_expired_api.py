@@ -212,6 +212,7 @@ def test_each_reader_says_that_the_certificate_has_expired(reader: str, api: Kub
 ANSWER_FIRST = (
     *("sleep", "upgrade", "refresh of an upgrade", "snapshot"),
     *("proof before a wipe", "fencing", "node that leaves"),
+    *("member out", "installation", "objects of servers"),
 )
 """The readers whose fix begins with `answer_first`."""
 
