@@ -234,7 +234,7 @@ def test_the_program_judges_by_one_function_that_plan_calls_too() -> None:
 def test_resources_refuse_inputs_only_by_the_state_or_what_plan_refuses() -> None:
     """`BmcHost`: blank consents, see above; the others: records of the state, which a plan does not have.
 
-    `BootstrapVm` only notes what `HostProvisioning` refuses.
+    `BootstrapVm` and `VipHandoff` only note what `HostProvisioning` refuses.
     """
     by_inputs = {name for name, each in PROVIDERS.items() if each._faults is not Provider._faults}  # type: ignore[attr-defined]
     assert by_inputs == {
@@ -242,4 +242,4 @@ def test_resources_refuse_inputs_only_by_the_state_or_what_plan_refuses() -> Non
         *("NetworkPreflight", "OkdInstalled", "ProvisionerPreflight", "VipHandoff"),
     }
     by_records = {name for name, each in PROVIDERS.items() if each._plan is not Provider._plan}  # type: ignore[attr-defined]
-    assert by_records == {"BootstrapVm", "ClusterPower", "HostProvisioning", "Machines"}
+    assert by_records == {"BootstrapVm", "ClusterPower", "HostProvisioning", "Machines", "VipHandoff"}
