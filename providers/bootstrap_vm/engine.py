@@ -88,7 +88,7 @@ class BootstrapVmEngine:
             return
         macs = network.macs_of(vm.vip)
         if not _runs(domain):
-            self._refuse_twin(vm, macs)
+            self._refuse_twin(vm, macs, network)
         if domain and domain.build == vm.build:
             self._refuse_foreign_vip(vm, network, macs, has_run=True)
             self.hypervisor.start(vm.name)
@@ -115,7 +115,7 @@ class BootstrapVmEngine:
         domain = self._own(vm)
         if not _runs(domain):
             with suppress(SegmentError):  # of a machine that is not on its network, and can ask nobody there
-                self._refuse_twin(vm, network.macs_of(vm.vip))
+                self._refuse_twin(vm, network.macs_of(vm.vip), network)
         # With `--continue-on-error`, Pulumi deletes the VM even if the handoff was skipped (docs/adr/0074).
         if domain and (seen := _seen_of_control_plane(network)):
             fix = f"{KEPT_FIX}; or, if this cluster is given up, {_end_by_hand(vm)}, and repeat the command"
@@ -153,14 +153,20 @@ class BootstrapVmEngine:
             raise HypervisorError(what, where=vm.name, fix=fix)
         return domain
 
-    def _refuse_twin(self, vm: BootstrapVmSpec, macs: frozenset[str]) -> None:
+    def _refuse_twin(self, vm: BootstrapVmSpec, macs: frozenset[str], network: NetworkProbes) -> None:
         """Refuse to act while the VM, which does not run here, runs under another libvirt.
 
-        As where two provisioners share the stack's state. A second VM would have the same MAC and addresses;
-        and the first one would keep the VIP once this libvirt has forgotten it.
+        As where two provisioners share the stack's state. A second VM would have the same MAC and addresses; and
+        the first one would keep them once this libvirt has forgotten it. It has its own also if a node has the VIP.
+
+        Args:
+            vm: The VM.
+            macs: Those that answer the VIP.
+            network: Asked for the VM's own address.
         """
-        if vm.mac in macs:
-            what = f"it does not run here, and its MAC {vm.mac} answers {vm.vip}: it runs on another machine"
+        if vm.mac in macs or (vm.address and vm.mac in network.macs_of(vm.address)):
+            answered = vm.vip if vm.mac in macs else vm.address
+            what = f"it does not run here, and its MAC {vm.mac} answers {answered}: it runs on another machine"
             started = "run this on the provisioner that has started it"
             fix = f"{started}; if that one is given up, end the VM there: {_end_by_hand(vm)}"
             raise HypervisorError(what, where=vm.name, fix=fix)

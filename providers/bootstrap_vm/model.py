@@ -69,6 +69,8 @@ class BootstrapVmSpec(Spec):
     balancer: Balancer = Balancer.CLUSTER
     vip: str
     """The address that only this VM may have before the handoff: the API VIP; its own where the site balances."""
+    address: str = ""
+    """Its own address; empty in a state of an earlier release."""
     nodes: tuple[str, ...]
     """Addresses of the control plane; the VM may be rebuilt while none of them answers."""
     stack: str
@@ -103,6 +105,7 @@ class BootstrapVmSpec(Spec):
             emulated=options.bootstrap.emulated,
             balancer=plan.balancer,
             vip=str(plan.bootstrap.address if plan.balancer is Balancer.SITE else plan.api.address),
+            address=str(plan.bootstrap.address),
             nodes=tuple(str(server.address) for server in plan.control_plane),
             stack=stack,
             payload_sha256=options.payload.bootstrap,

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 
 from assets.contract import ALIVE_PORT, API_PORT, CONFIG_PORT
 from base.errors import HandoffUnsafeError
 from base.shown import few
 from payload.reading import payload_folder
 from providers.vip_handoff.model import ClusterProbe, Save, Signal, VipHandoffSpec
+from wires.segment.neighbours import asked_again
 from wires.segment.vip_holder import CONTROL_PLANE, NO_ONE_MACHINE, NOBODY, AnsweringMacs, vip_holder
 
 
@@ -78,6 +80,13 @@ class Checks:
     def bootstrap_holds(self) -> str | None:
         """Only the bootstrap answers the VIPs."""
         return self._held_by([self.spec.bootstrap_name])
+
+    def bootstrap_gone(self) -> str | None:
+        """The bootstrap VM does not answer its own address any more, under whatever libvirt it runs."""
+        name, at, mac = self.spec.bootstrap_name, self.spec.bootstrap_address, self.spec.bootstrap_mac
+        if at and mac in asked_again(partial(self.probe.macs_of, at)):
+            return f"{name} still answers {at} by its MAC {mac}: it runs under another libvirt than this one"
+        return None
 
     def balancer_leads(self) -> str | None:
         """API and config server answer through the balancer."""

@@ -13,6 +13,7 @@ from providers.vip_handoff.model import BootstrapGuest, VipHandoffSpec
 
 MOVE_S = 30.0  # VRRP needs up to 3 adverts and a skew, 3.8 s; the rest is a margin for machines under load
 BACK_S = 30.0
+GONE_S = 10.0  # a machine that is off answers nothing; this is a margin for a libvirt that says so too early
 CONFIGURED_S = 40.0
 """The operator's monitor configures keepalived once it has seen the same two nodes or more three times, every 10 s
 (baremetal-runtimecfg 48239572, pkg/monitor/dynkeepalived.go); a node whose API is ready has registered before."""
@@ -66,6 +67,7 @@ SOAK_LIMIT = Time(lambda spec: SOAKS * spec.soak_s, "`soaks_s`")
 DEADLINE = Time(lambda spec: spec.deadline_s, "`deadline_s`")
 BOOTSTRAP = Time(lambda spec: spec.bootstrap_s, "`bootstrap_s`")
 MOVE = Time(lambda _: MOVE_S, f"{MOVE_S:g} s")
+GONE = Time(lambda _: GONE_S, f"{GONE_S:g} s")
 BACK = Time(lambda _: BACK_S, f"{BACK_S:g} s")
 
 
@@ -148,6 +150,10 @@ VM_OFF = (
     f"{NOT_COMPLETE}; if the bootstrap VM is off, set phase bootstrap and run `pulumi up --refresh`, which starts it "
     "again, then go on with phase production"
 )
+ELSEWHERE = (
+    "run `pulumi up` on the provisioner that has started it; if that one is given up, shut the VM down there, then "
+    "run `pulumi up` again here"
+)
 
 TABLE = {
     State.PROVE: Transition(
@@ -210,7 +216,15 @@ TABLE = {
         late=State.LEFT,
         fix=VM_OFF,
     ),
-    State.LET_GO: Transition(does=_let_go, success=State.DONE, failure=State.LEFT),
+    State.LET_GO: Transition(
+        does=_let_go,
+        check=Checks.bootstrap_gone,
+        within=GONE,
+        success=State.DONE,
+        failure=State.LEFT,
+        late=State.LEFT,
+        fix=ELSEWHERE,
+    ),
     State.BACK: Transition(
         does=_hold,
         check=Checks.bootstrap_holds,

@@ -69,6 +69,7 @@ class FakeLan:
         blind_s: The second from which the segment cannot be probed.
         saves_s: The second from which etcd can be saved.
         stuck: Whether the VM cannot be stopped.
+        elsewhere: Whether the VM runs under another libvirt than the one that is asked to stop it.
         answers: Answers of the guest that replace the usual ones, by word; None for a dead channel.
         taker: The MAC that answers the VIP after a `release`.
         state: The first word of the guest's answers.
@@ -90,6 +91,7 @@ class FakeLan:
     blind_s: float = NEVER
     saves_s: float = 0
     stuck: bool = False
+    elsewhere: bool = False
     answers: dict[str, str | None] = field(default_factory=dict)
     taker: str = MACS["192.0.2.22"]
     state: str = "held"
@@ -120,6 +122,8 @@ class FakeLan:
         return tuple(self._now(macs) for macs in (self.macs, self.second_macs) if macs)
 
     def macs_of(self, address: str) -> frozenset[str]:
+        if address == BOOTSTRAP_ADDRESS:
+            return frozenset({BOOTSTRAP} if self.elsewhere or not self.stopped_at else ())
         return frozenset({MACS[address]} if address in MACS else ())
 
     def accepts(self, address: str, port: int) -> bool:

@@ -27,7 +27,7 @@ SPECS: dict[str, dict[str, str]] = {
     "HostProvisioningSpec": {"API VIP": "first", "bootstrap": "all", "control plane": "all", "compute": "all"},
     "VipHandoffSpec": {"API VIP": "all", "bootstrap": "first", "control plane": "first"},
     "VipHeldSpec": {"Ingress VIP": "all", "compute": "all"},
-    "BootstrapVmSpec": {"API VIP": "first", "control plane": "first"},
+    "BootstrapVmSpec": {"API VIP": "first", "bootstrap": "first", "control plane": "first"},
     "OkdInstalledSpec": {"API VIP": "first"},
     "ClusterUpgradeSpec": {"API VIP": "first"},
     "ServerObjectsSpec": {"API VIP": "first", "control plane": "all"},

@@ -1,6 +1,7 @@
 """The bootstrap VM: when it is adopted, built, rebuilt or removed; a foreign VM is never touched."""
 
 import hashlib
+from collections.abc import Collection
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -30,6 +31,7 @@ PROPS: dict[str, Any] = {
     "vcpus": 1.0,
     "emulated": True,
     "vip": "192.0.2.5",
+    "address": "192.0.2.20",
     "nodes": ["192.0.2.21"],
     "stack": "lab",
     "payload_sha256": "c" * 64,
@@ -61,6 +63,8 @@ class Rig:
     """Of a node: the address at which its kubelet listens."""
     installed: str | None = None
     """Of a node: the address at which it has come up before."""
+    elsewhere: bool = False
+    """Whether the VM runs under another libvirt."""
     clock: FakeClock = field(default_factory=FakeClock)
     lines: list[str] = field(default_factory=list)
     composed: int = 0
@@ -83,6 +87,8 @@ class Rig:
     @property
     def network(self) -> NetworkProbes:
         macs = {SPEC.vip: self.vip_macs, **dict.fromkeys(SPEC.nodes, frozenset({NODE}))}
+        if self.elsewhere:
+            macs[SPEC.address] = frozenset({SPEC.mac})
         return NetworkProbes(
             lambda: self.node,
             lambda: self.running,
@@ -245,15 +251,25 @@ def test_where_the_site_balances_the_claim_is_the_vms_own_address() -> None:
 
 
 @pytest.mark.parametrize(
+    ("vip_macs", "answered"),
+    [
+        pytest.param({SPEC.mac}, "192.0.2.5", id="with-the-vip"),
+        pytest.param({NODE}, "192.0.2.20", id="a-node-has-the-vip"),
+        pytest.param({}, "192.0.2.20", id="nobody-has-the-vip"),
+    ],
+)
+@pytest.mark.parametrize(
     "rig",
     [Rig(), Rig().has(running=False), Rig().has(CHANGED, running=False)],
     ids=["build", "start", "build-again"],
 )
-def test_a_vm_that_runs_elsewhere_gets_no_twin_and_is_not_forgotten(rig: Rig) -> None:
+def test_a_vm_that_runs_elsewhere_gets_no_twin_and_is_not_forgotten(
+    rig: Rig, vip_macs: Collection[str], answered: str
+) -> None:
     """Two share a state, and each has a libvirt of its own: both would have the MAC, the addresses and the VIP."""
-    rig.vip_macs = frozenset({SPEC.mac})
+    rig.vip_macs, rig.elsewhere = frozenset(vip_macs), True
     assert rig.refuses() == (
-        f"{NAME}: it does not run here, and its MAC {SPEC.mac} answers 192.0.2.5: it runs on another machine. Fix: "
+        f"{NAME}: it does not run here, and its MAC {SPEC.mac} answers {answered}: it runs on another machine. Fix: "
         "run this on the provisioner that has started it; if that one is given up, end the VM there: "
         f"`virsh destroy {NAME}; virsh undefine {NAME}`"
     )
@@ -266,6 +282,11 @@ def test_the_segment_is_not_asked_for_a_twin_of_a_vm_that_runs_here() -> None:
     rig = Rig().has()
     rig.engine.remove(SPEC, replace(rig.network, macs_of=lambda address: pytest.fail(f"{address} was asked")))
     assert rig.hypervisor.domains == {}
+
+
+def test_a_state_of_an_earlier_release_has_no_address_of_the_vm() -> None:
+    rig = Rig(elsewhere=True)
+    assert rig.ensure(spec_with(address="")) == BUILT
 
 
 def test_a_vm_is_removed_by_a_machine_that_has_no_such_bridge() -> None:

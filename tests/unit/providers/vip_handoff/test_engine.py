@@ -45,6 +45,20 @@ def test_a_request_without_answer_after_the_proof_changes_no_output(monkeypatch:
     assert (outs.holder, outs.macs) == ("master-1", [MACS[SECOND]])
 
 
+def test_a_vm_of_another_libvirt_is_not_counted_as_ended() -> None:
+    """The control plane took the VIP by itself, so the VM was never asked: this libvirt does not know it."""
+    rig = Rig(**TOOK_IT, elsewhere=True)
+    with pytest.raises(HandoffUnsafeError) as caught:
+        rig.move()
+    assert rig.states == ["gate", "watch", "await", "let go", "left"]
+    assert str(caught.value) == (
+        f"API VIP {VIP}: at let go: okd-bootstrap still answers 192.0.2.20 by its MAC {BOOTSTRAP}: it runs under "
+        "another libvirt than this one, after 10 s; the VIP was left where it is, and the VM runs on. Fix: run "
+        "`pulumi up` on the provisioner that has started it; if that one is given up, shut the VM down there, then "
+        "run `pulumi up` again here"
+    )
+
+
 def test_a_call_that_the_system_refuses_returns_the_vip(monkeypatch: pytest.MonkeyPatch) -> None:
     """A probe for which this machine has no file descriptor left, right after the release."""
     rig = Rig()

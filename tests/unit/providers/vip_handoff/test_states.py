@@ -63,6 +63,7 @@ TIMES = {
     "`deadline_s`": 600,
     "`bootstrap_s`": 300,
     "30 s": 30,
+    "10 s": 10,
 }
 
 
@@ -130,6 +131,7 @@ EDGES: dict[tuple[State, str], dict[str, Any]] = {
     (State.AWAIT, "late"): {"signals": True, "completes_s": NEVER},
     (State.LET_GO, "success"): {},
     (State.LET_GO, "failure"): {"stuck": True},
+    (State.LET_GO, "late"): {"elsewhere": True},
     (State.BACK, "success"): LOST,
     (State.BACK, "failure"): {**LOST, "silent_s": 60},
     (State.BACK, "late"): {**LOST, "backs_s": NEVER},
