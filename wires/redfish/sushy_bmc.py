@@ -46,6 +46,8 @@ SHUTDOWN = (sushy.ResetType.GRACEFUL_SHUTDOWN, sushy.ResetType.PUSH_POWER_BUTTON
 TARGETS = {BootMethod.VIRTUAL_CD: SPELLINGS[CD], BootMethod.IPXE: (PXE,), BootMethod.UEFI_HTTP: (HTTP,)}
 """Boot targets by which a host gets to its boot ISO, best first."""
 MODE = "BootSourceOverrideMode"
+UNREAD = 6
+"""How often, in about 90 s, a drive that cannot be read is awaited: it may have an image, so it is not left out."""
 
 
 class SushyBmc:
@@ -68,6 +70,7 @@ class SushyBmc:
         self._refusals = Refusals(self.url, limits, self._http.adapter, refused_login, access.login)
         self._read = Resources(self._http, self.url, url.system_id, self._converted_errors)
         self._discs: DiscDrives | None = None
+        self._unread = 0
 
     @property
     def requests(self) -> int:
@@ -308,7 +311,11 @@ class SushyBmc:
 
     def _find_discs(self) -> DiscDrives:
         with self._converted_errors("read the virtual CD"):
-            return DiscDrives.read(self.url, self._read.known, self._read.managers, self._read.quirks)
+            discs = DiscDrives.read(self.url, self._read.known, self._read.managers, self._read.quirks)
+            if discs.unread and self._unread < UNREAD:
+                self._unread += 1
+                raise discs.unread
+            return discs
 
     def _set_boot(self, **changes: Any) -> None:
         """Change a part of Boot; if the BMC refuses a part, as AMI's do, also what is not to change."""

@@ -37,6 +37,7 @@ class DiscDrives:
         usable: The drives that boot, best first; the first that takes an image is used.
         watched: The drives that are read to learn which image is inserted: those that were full, or the one in use.
         enable: Path of the action that switches virtual media on, if none are listed before.
+        unread: Why a drive that may have an image could not be read, and is left out; None: there is none such.
     """
 
     where: str
@@ -44,6 +45,7 @@ class DiscDrives:
     usable: list[Any]
     watched: list[Any]
     enable: str = ""
+    unread: Exception | None = None
     _trust: MediaTrust = field(default_factory=MediaTrust)
 
     @classmethod
@@ -55,12 +57,12 @@ class DiscDrives:
             ResourceNotFoundError: None of them takes an image, and the BMC has not what it links: it may be starting.
         """
         refuse_dpu(where, system)
-        unreadable = list[Exception]()
-        listings = list(_listings(system, managers, unreadable))
-        drives = list({drive.path: drive for drive in _drives(listings, unreadable)}.values())
+        unlisted, failed = list[Exception](), dict[str, Exception]()
+        listings = list(_listings(system, managers, unlisted))
+        drives = list({drive.path: drive for drive in _drives(listings, failed)}.values())
         discs = [drive for drive in drives if _takes_disc(drive)]
         usable = [drive for drive in discs if not quirks.refuses(str(drive.identity))]
-        if not usable and unreadable:
+        if not usable and (unreadable := [*unlisted, *failed.values()]):
             raise unreadable[0]
         if not usable and (enable := _enabling_action(listings, system, managers)):
             return cls(where, system, [], [], enable)
@@ -68,7 +70,9 @@ class DiscDrives:
             raise explained(where, system, managers, listings, drives)
         if not any(map(_has_action, usable)) and not any(drive._allow_patch() for drive in usable):
             raise taking_none(where, system, usable)
-        return cls(where, system, usable, [drive for drive in discs if image_in(drive)] or usable[:1])
+        watched = [drive for drive in discs if image_in(drive)] or usable[:1]
+        unread = next((error for path, error in failed.items() if _may_have_image(path, error)), None)
+        return cls(where, system, usable, watched, unread=unread)
 
     @property
     def image(self) -> str | None:
@@ -191,8 +195,8 @@ def _listings(system: Any, managers: Sequence[Any], unreadable: list[Exception])
             unreadable.append(error)
 
 
-def _drives(listings: Sequence[Any], unreadable: list[Exception]) -> Iterator[Any]:
-    """Yield the drives of all listings. Errors of drives are added to `unreadable`: another drive may do."""
+def _drives(listings: Sequence[Any], failed: dict[str, Exception]) -> Iterator[Any]:
+    """Yield the drives of all listings. Errors of drives are put into `failed` by path: another drive may do."""
     for listing in listings:
         for path in listing.members_identities:
             try:
@@ -200,7 +204,13 @@ def _drives(listings: Sequence[Any], unreadable: list[Exception]) -> Iterator[An
             except (sushy.exceptions.AccessError, sushy.exceptions.ConnectionError):
                 raise
             except UNUSABLE as error:
-                unreadable.append(error)
+                failed[path] = error
+
+
+def _may_have_image(path: str, error: Exception) -> bool:
+    """Whether a drive that cannot be read may have a disc's image: one that is not there has none."""
+    is_there = not isinstance(error, sushy.exceptions.ResourceNotFoundError)
+    return is_there and not NO_DISC.match(path.rpartition("/")[2])
 
 
 def _enabling_action(listings: Sequence[Any], system: Any, managers: Sequence[Any]) -> str:

@@ -6,7 +6,8 @@ import pytest
 
 from base.errors import BmcAuthError, BmcTransientError
 from testing.fakes.fleet.fleet import Fault
-from tests.unit.wires.redfish.one_bmc import OneBmc
+from tests.unit.wires.redfish.one_bmc import OneBmc, one_bmc
+from wires.redfish.sushy_bmc import UNREAD
 
 URL = "http://192.0.2.1/x.iso"
 BROKEN = [
@@ -34,6 +35,33 @@ def test_the_only_cd_is_waited_for_while_it_is_broken(it: OneBmc, fault: dict[st
     with pytest.raises(BmcTransientError, match="cannot read the virtual CD"):
         bmc.media()
     assert bmc.media() is None
+
+
+@pytest.mark.parametrize("fault", [each for each in BROKEN if each.id != "404"])
+def test_an_image_in_a_drive_that_fails_for_a_while_is_seen_and_ejected(fault: dict[str, Any]) -> None:
+    """Of two like drives with images in both, the first one boots."""
+    with one_bmc("dell_r750") as it:
+        it.fleet.change(0, image=URL)
+        it.fleet.fault(Fault("GET .*/VirtualMedia/1$", **fault, times=2))
+        bmc = it.client()
+        for _ in range(2):
+            with pytest.raises(BmcTransientError, match="cannot read the virtual CD"):
+                bmc.media()
+        assert bmc.media() == URL
+        bmc.eject()
+        assert it.writes[-1].endswith("/VirtualMedia/1/Actions/VirtualMedia.EjectMedia")
+
+
+def test_a_drive_that_fails_for_good_is_left_out_beside_a_good_one() -> None:
+    with one_bmc("dell_r750") as it:
+        it.fleet.fault(Fault("GET .*/VirtualMedia/1$", "status", status=500))
+        bmc = it.client()
+        for _ in range(UNREAD):
+            with pytest.raises(BmcTransientError, match="cannot read the virtual CD: HTTP 500"):
+                bmc.media()
+        assert bmc.media() is None
+        bmc.insert(URL)
+        assert it.fleet.figures().inserts == [URL]
 
 
 @pytest.mark.parametrize(
