@@ -7,13 +7,25 @@ And which control planes would get another bootstrap VM: `HostProvisioning` know
 they have, and depends on the VM, so no input of the VM can say so.
 
 And whether a cluster has an API to ask for nodes: `VipHandoff` keeps the kubeconfig that `HostProvisioning` may lack
-on another provisioner, and no resource takes a property from it.
+on another provisioner, and no resource takes a property from it. And which cluster runs: only in production is there
+a `ClusterPower`, and `BmcHost`, which switches new servers off, knows no cluster.
 """
 
 from collections.abc import Iterable, Mapping
+from typing import NamedTuple
 
 from wires.bmc.client import Identity
 from wires.bmc.identity import MachineId, is_one_machine
+
+
+class RunningCluster(NamedTuple):
+    """A cluster in production, which knows its nodes, whatever a restored state has lost."""
+
+    stack: str
+    """Its payload has the kubeconfig."""
+    api_name: str
+    api_vip: str
+
 
 MACHINES: dict[str, MachineId] = {}
 """By host, as `Machines` has it. A run of Pulumi has one process for all resources, and deletes last."""
@@ -26,6 +38,9 @@ NEW_VM: set[str] = set()
 
 NEW_VM_FIX = "revert the change of the VM, or go on to phase production; or begin again with `pulumi destroy`"
 """For a control plane that would be left without its VM: in the preview, and in the run."""
+
+RUNNING: set[RunningCluster] = set()
+"""The stack's clusters in production."""
 
 WITH_API: set[str] = set()
 """Stacks of which `VipHandoff` has seen a kubeconfig, or may have: without one, the payload is none of OKD's."""
@@ -72,3 +87,13 @@ def note_api(stack: str, *, has_one: bool) -> None:
 def has_api(stack: str) -> bool:
     """Whether a stack's cluster has an API that knows its nodes, also if this machine has no kubeconfig of it."""
     return stack in WITH_API
+
+
+def note_running(cluster: RunningCluster) -> None:
+    """Take note of a cluster in production."""
+    RUNNING.add(cluster)
+
+
+def running_clusters() -> frozenset[RunningCluster]:
+    """Return the stack's clusters in production."""
+    return frozenset(RUNNING)

@@ -70,7 +70,9 @@ class BmcHostEngine:
         machine = self._machine()
         return self.recorded is not None and not same(self.recorded, machine) and machine.answers_to(self.consent)
 
-    def take_over(self, forget: Callable[[], None]) -> tuple[Identity, AsFound]:
+    def take_over(
+        self, forget: Callable[[], None], node_of: Callable[[Identity], Fault | None] = lambda _: None
+    ) -> tuple[Identity, AsFound]:
         """Identify the host, record it as found, and leave it Off without media.
 
         Only for a host without a record: one that runs is switched off without asking its operating system.
@@ -79,11 +81,17 @@ class BmcHostEngine:
             forget: Forgets an earlier installation. Called if the host is off: it is new to the stack, or a `destroy`
                 has left it so, perhaps on another provisioner, where it could not forget on this one. A host that is
                 on may run a cluster whose state has lost a part, so it keeps its disk.
+            node_of: Returns why a machine that is on must stay so, since it is a node, or may be one.
+
+        Raises:
+            BmcRefusedError: It must stay on; nothing was changed.
         """
         identity = self.identify()
         found = self.with_secure_boot(self._as_found())
         if run_steps(self._steps().current_power(), self.clock) is Power.OFF:
             forget()
+        elif fault := node_of(identity):
+            raise BmcRefusedError(fault.what, where=f"{self.host} ({self.bmc.url})", fix=fault.fix)
         self.report(Progress("identified", named(identity)))
         run_steps(self._off(self._steps()), self.clock)
         self.report(Progress("off, without media"))

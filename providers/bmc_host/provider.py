@@ -23,10 +23,11 @@ from cluster.values.consent import missing_consent
 from providers.bmc_host.engine import BmcHostEngine
 from providers.bmc_host.hardware import changed_since_inventory
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
+from providers.bmc_host.node import node_fault
 from providers.mark_file import MarkFile
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
-from providers.registered import may_have_pods, other_host
+from providers.registered import may_have_pods, other_host, running_clusters
 from wires.bmc.client import Identity
 from wires.bmc.identity import named, usable
 from wires.bmc_clients import client_of, exclusive
@@ -56,7 +57,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             if spec.spare:
                 identity, found = engine.observe()
             else:
-                identity, found = engine.record() if spec.running else engine.take_over(_mark_of(spec).remove)
+                identity, found = engine.record() if spec.running else _taken_over(engine, spec)
             return usable(identity), _outs(engine, identity, found)
 
     def _update(self, old: BmcHostSpec, outs: BmcHostOuts, new: BmcHostSpec) -> BmcHostOuts:
@@ -67,7 +68,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 identity, found = engine.observe()
             elif new.consent != old.consent and engine.is_replaced():
                 plugin.notes(new.urn)(f"replaces {named(outs.identity)}, which is left as it is")
-                identity, found = replace(engine, recorded=None).take_over(_mark_of(new).remove)
+                identity, found = _taken_over(replace(engine, recorded=None), new)
             else:
                 # A part of the state was lost: without the record of its installation, it must not be installed.
                 imported = new.running and not old.running
@@ -123,6 +124,14 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                     plugin.warnings(spec.urn)(f"not as found: {fault}")
         except BmcError as error:
             raise _undeletable(error, spec.urn) from None
+
+
+def _taken_over(engine: BmcHostEngine, spec: BmcHostSpec) -> tuple[Identity, AsFound]:
+    def node_of(machine: Identity) -> Fault | None:
+        asked = (node_fault(spec.host, machine, it, SYSTEM_CLOCK, engine.report) for it in running_clusters())
+        return next(filter(None, asked), None)
+
+    return engine.take_over(_mark_of(spec).remove, node_of)
 
 
 def _mark_of(spec: BmcHostSpec) -> MarkFile:

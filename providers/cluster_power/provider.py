@@ -17,6 +17,7 @@ from providers.node_joining import joining_of
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
+from providers.registered import RunningCluster, note_running
 from wires.api.kubernetes import KubeApi
 from wires.bmc.client import BmcClient
 from wires.bmc_clients import client_of, exclusive
@@ -39,8 +40,10 @@ class ClusterPowerProvider(Provider[ClusterPowerSpec, ClusterPowerOuts]):
     def _plan(self, old: ClusterPowerSpec, outs: ClusterPowerOuts, new: ClusterPowerSpec) -> None:
         for line in rules.notes(old, outs, new):
             plugin.notes(new.urn)(line)
+        note_running(_cluster(new))
 
     def _create(self, spec: ClusterPowerSpec) -> tuple[str, ClusterPowerOuts]:
+        note_running(_cluster(spec))
         return spec.api_name, ClusterPowerOuts()
 
     def _update(self, old: ClusterPowerSpec, outs: ClusterPowerOuts, new: ClusterPowerSpec) -> ClusterPowerOuts:
@@ -68,6 +71,11 @@ class ClusterPowerProvider(Provider[ClusterPowerSpec, ClusterPowerOuts]):
         for line in found:
             warn(f"{line}: `pulumi up` wakes the cluster")
         return outs.changed(unfinished=found)
+
+
+def _cluster(spec: ClusterPowerSpec) -> RunningCluster:
+    """Return the cluster, for `BmcHost`: only in production is there one, and only there this resource."""
+    return RunningCluster(spec.stack, spec.api_name, spec.api_vip)
 
 
 def _sleep(spec: ClusterPowerSpec) -> ClusterPowerOuts:

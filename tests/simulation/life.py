@@ -143,6 +143,7 @@ class Life:
         registered.register({})  # each run has a process of its own
         registered.NEW_VM.clear()
         registered.WITH_API.clear()
+        registered.RUNNING.clear()
         if report:
             self._judge_errors(report)
             world.tell(

@@ -23,6 +23,7 @@ from base.clock import SYSTEM_CLOCK, Clock
 from base.errors import BmcAuthError, BmcTransientError, ConfigError, Fault, OkdBaremetalError
 from boot_media.host_isos import Recipe
 from providers import mark_file, node_joining
+from providers.bmc_host import node
 from providers.etcd import snapshot as etcd_snapshot
 from providers.etcd.access import EtcdAccess
 from providers.host_provisioning import composition, provision
@@ -138,6 +139,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (plugin, {"_display": lambda urn, severity, **_: lambda line: _told(world, severity, line)}),
         (base.lock, {"held": lambda key, **_: _held(world, key)}),
         (bmc_host, {"client_of": lambda access, *_, **__: _server(world, access)}),
+        (node, {"KubeApi": _Kube(world), "read_kubeconfig": lambda _: True}),
         (machines, {"client_of": lambda access, *_, **__: _server(world, access), "by_host": _by_host}),
         (network_preflight, {"LocalNetworkProbe": lambda _: _Probe(world)}),
         (bootstrap_vm, {**_on_segment(world), "held": lambda key: _held(world, key), "connected": _connected(world)}),

@@ -10,7 +10,7 @@ import pulumi
 import pytest
 from pydantic import SecretStr
 
-from base import lock
+from base import errors, lock
 from base.errors import (
     BmcAuthError,
     BmcIdentityError,
@@ -26,6 +26,7 @@ from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 from providers.mark_file import Ended, MarkFile
 from providers.pulumi.dynamic import Props
+from providers.registered import RunningCluster
 from testing import clusters, plans
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
@@ -302,6 +303,31 @@ class TestAnswering:
         fleet.change(power=power)
         BmcHostProvider().create(props)
         assert (mark.read() is None) is (power == "Off")
+
+    @pytest.mark.parametrize(
+        ("power", "running", "is_refused"),
+        [("On", False, True), ("On", True, False), ("Off", False, False)],
+        ids=["on", "import", "off"],
+    )
+    def test_a_server_that_is_a_node_is_not_cut_off_by_an_older_state(  # noqa: PLR0917
+        self,
+        power: str,
+        running: bool,
+        is_refused: bool,
+        fleet: Fleet,
+        props: Props,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        cluster = RunningCluster("prod", "api.okd.lab.test", "192.0.2.5")
+        monkeypatch.setattr(registered, "RUNNING", {cluster})
+        monkeypatch.setattr(bmc_host, "node_fault", lambda host, *_: errors.Fault(host, "it is a node", "leave it"))
+        fleet.change(power=power)
+        if not is_refused:
+            assert BmcHostProvider().create({**props, "running": running}).id == uuid_of(0)
+            return
+        with pytest.raises(BmcRefusedError, match=r"\(https://.*\): it is a node\. Fix: leave it$"):
+            BmcHostProvider().create(props)
+        assert (fleet.figures().writes, fleet.state().power) == ([], "On")
 
     def test_a_refresh_after_a_renewed_certificate_names_what_helps(self, fleet: Fleet, props: Props) -> None:
         """It knows only the former pin, whatever the stack says: an `up` without --refresh tells it the new one."""

@@ -10,6 +10,7 @@ import pytest
 
 from base.errors import PayloadError, PowerError, SnapshotError
 from payload.kubeconfig import Kubeconfig
+from providers import registered
 from providers.cluster_power.provider import ClusterPowerProvider
 from providers.etcd.snapshot import EtcdSnapshots
 from testing.fakes.sleeping_cluster import LIFE_DAYS, SleepingCluster
@@ -23,6 +24,19 @@ from wires.certificates import Certificate, Life
 Props = dict[str, Any]
 ID = "api.okd.lab.test"
 ALL = [*MASTERS, *WORKERS]
+
+
+def test_other_resources_learn_which_cluster_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    spec = Rig().spec.changed(stack="prod", api_vip="192.0.2.5")
+    inputs = spec.model_dump(mode="json") | {"passwords": dict.fromkeys(spec.passwords, "hidden")}
+    acts: list[Callable[[ClusterPowerProvider], object]] = [
+        lambda it: it.create(inputs),
+        lambda it: it.diff(ID, inputs, inputs),
+    ]
+    for act in acts:
+        monkeypatch.setattr(registered, "RUNNING", set())
+        act(ClusterPowerProvider())
+        assert registered.running_clusters() == {("prod", ID, "192.0.2.5")}
 
 
 @pytest.fixture

@@ -1,0 +1,45 @@
+"""Asks a cluster in production whether a server that runs, and that the state does not know, is one of its nodes.
+
+A restored state may be older than the server: taken over as a new one, it would be switched off with all its pods.
+"""
+
+from base.clock import Clock
+from base.errors import Fault
+from base.progress import Report
+from payload.kubeconfig import read_kubeconfig
+from providers.joining.nodes import Node, Nodes
+from providers.patience import patiently
+from providers.registered import RunningCluster
+from wires.api.kubernetes import KubeApi
+from wires.api.resources import NODE_LIST, answer_first, unasked
+from wires.bmc.client import Identity
+from wires.bmc.identity import is_shared
+
+KEEP = "set import_production for one `pulumi up`, as after a restored state (docs/how-to/recover.md): it stays on"
+
+
+def node_fault(host: str, machine: Identity, cluster: RunningCluster, clock: Clock, report: Report) -> Fault | None:
+    """Return why a server that is on must stay so. None: it is no node; or this machine has no kubeconfig to ask by.
+
+    Raises:
+        PayloadError: The kubeconfig cannot be read.
+    """
+    kubeconfig = read_kubeconfig(cluster.stack)
+    if kubeconfig is None:
+        return None  # a payload that is none of OKD's has none, and no nodes
+    api, none = KubeApi.by(kubeconfig, cluster.api_name), "if it is none, switch it off"
+    try:
+        nodes = patiently(lambda: api.get(cluster.api_vip, NODE_LIST, Nodes), clock, report) or Nodes()
+    except OSError as error:
+        what = f"it runs, and may be a node: {unasked(cluster.api_vip, error)}; nothing was changed"
+        return Fault(host, what, f"{answer_first(error)}; or, {none}; then run `pulumi up` again")
+    own = next((node.metadata.name for node in nodes.items if _is(node, machine)), None)
+    if own:
+        what = f"it runs as node {own}, which the state does not know; nothing was changed"
+        return Fault(host, what, KEEP)
+    return None
+
+
+def _is(node: Node, machine: Identity) -> bool:
+    uuid = node.status.node_info.system_uuid
+    return not is_shared(uuid) and machine.answers_to(uuid)

@@ -1,0 +1,65 @@
+"""Whether a server that runs is a node of the cluster, which its stack, restored from a copy, does not know."""
+
+from pathlib import Path
+
+import pytest
+
+from base.errors import Fault
+from providers.bmc_host.node import KEEP, node_fault
+from providers.registered import RunningCluster
+from testing.certificate_requests import FakeCluster, node
+from testing.fakes.clock import FakeClock
+from testing.kubeconfigs import write_kubeconfig
+from wires.api.kubernetes import KubeApi
+from wires.api.resources import CredentialError, FailingError
+from wires.bmc.client import Identity
+
+CLUSTER = RunningCluster("prod", "api.okd.lab.test", "192.0.2.5")
+UUID, PLACEHOLDER = "c0ffee00-0000-4000-8000-000000000001", "03000200-0400-0500-0006-000700080009"
+
+
+@pytest.fixture
+def cluster(payload: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
+    """The cluster that the kubeconfig of stack `prod` leads to."""
+    write_kubeconfig(payload)
+    made = FakeCluster(nodes=[node("w0", uuid=UUID.upper()), node("w1", uuid=PLACEHOLDER)])
+    monkeypatch.setattr(KubeApi, "by", lambda *_: made)
+    return made
+
+
+def asked(uuid: str = UUID) -> Fault | None:
+    return node_fault("w0", Identity(uuid, "SN-1"), CLUSTER, FakeClock(), lambda _: None)
+
+
+def test_a_server_that_is_a_node_stays_on(cluster: FakeCluster) -> None:
+    what = "it runs as node w0, which the state does not know; nothing was changed"
+    assert asked() == Fault("w0", what, KEEP)
+
+
+@pytest.mark.parametrize("uuid", ["c0ffee00-0000-4000-8000-000000000002", PLACEHOLDER, ""])
+def test_another_machine_may_be_switched_off(uuid: str, cluster: FakeCluster) -> None:
+    """That of a placeholder is known by none: only its consent, which names its serial, tells it."""
+    assert asked(uuid) is None
+
+
+@pytest.mark.parametrize(
+    ("silence", "fix"),
+    [
+        (CredentialError("status 401"), "first get an auth/kubeconfig that is allowed to do this"),
+        (ConnectionRefusedError("refused"), "have the API answer first"),
+        (FailingError("status 500"), "have the API answer first"),
+    ],
+)
+def test_a_server_of_which_nobody_says_that_it_is_none_stays_on(
+    silence: OSError, fix: str, cluster: FakeCluster
+) -> None:
+    cluster.down = silence
+    why = f"the API cannot be asked through 192.0.2.5: {type(silence).__name__}: {silence}"
+    fix = f"{fix}; or, if it is none, switch it off; then run `pulumi up` again"
+    assert asked() == Fault("w0", f"it runs, and may be a node: {why}; nothing was changed", fix)
+
+
+def test_a_payload_without_kubeconfig_has_no_nodes(cluster: FakeCluster, payload: Path) -> None:
+    (payload / "auth" / "kubeconfig").unlink()
+    cluster.down = ConnectionRefusedError("refused")
+    assert asked() is None
