@@ -51,6 +51,10 @@ class Kube:
             if ready.get("status") == "True"
         }
 
+    def nodes(self) -> list[str]:
+        """Return the names of all nodes, Ready or not."""
+        return sorted(node["metadata"]["name"] for node in self._list("/api/v1/nodes"))
+
     def cordoned(self) -> list[str]:
         """Return the names of the nodes that take no new pod."""
         nodes = self._list("/api/v1/nodes")

@@ -55,8 +55,9 @@ class KubeDrill:
         self.report.prove("the pod", wanted="Running", seen=settle(phase, "Running".__eq__, RUNS_S), machine=node)
 
     def takes_pods(self, node: str) -> None:
-        """Prove that a node is not cordoned."""
-        takes = node not in self.proofs.kube(self.operator).cordoned()
+        """Prove that there is a node, and that it is not cordoned."""
+        kube = self.proofs.kube(self.operator)
+        takes = node in {*kube.nodes()} - {*kube.cordoned()}
         self.report.prove(f"{node} takes pods", wanted=True, seen=takes)
 
     def reads(self, text: str, *wanted: str, what: str = "the review says") -> None:

@@ -32,6 +32,8 @@ class Shrinking(KubeDrill):
             self.stack.run(*UP)
             self.report.prove(f"{name} runs", wanted=False, seen=name in self.provisioner.running())
             self.report.prove("pods left of it", wanted=0, seen=len(client.call("GET", PODS)["items"]))
+            is_node = name in self.proofs.kube(self.operator).nodes()  # those that are Ready would lack it anyway
+            self.report.prove(f"{name} is a node", wanted=False, seen=is_node)
             others = tuple(server for server in self.proofs.plan.servers if server.name != name)
             self.proofs.nodes_are_ready(self.operator, others)
             self.proofs.ingress_serves()

@@ -37,6 +37,8 @@ class Evidence:
     cordoned: bool = False
     running: list[set[str]] = field(default_factory=lambda: [{LEAVES}, set()])
     pods_go: bool = True
+    is_node: tuple[bool, bool] = (True, False)
+    """Whether the server is a node, before and after it has left."""
     calls: Mock = field(default_factory=Mock)
     """Has what the drill calls."""
 
@@ -64,14 +66,17 @@ def run(tmp_path: Path) -> Callable[[Evidence], Report]:
     def with_evidence(found: Evidence) -> Report:
         report, client = Report("rehearsal", folder=tmp_path / "report"), Api()
         client.phase, client.deleted = found.phase, found.calls.deleted
-        client.store(
-            f"{NODE_LIST}/{LEAVES}", {"metadata": {"name": LEAVES}, "spec": {"unschedulable": found.cordoned}}
-        )
+        node, (before, after) = f"{NODE_LIST}/{LEAVES}", found.is_node
+        client.store(node, {"metadata": {"name": LEAVES}, "spec": {"unschedulable": found.cordoned}})
+        if not before:
+            del client.objects[node]
         load_site(STACK).twin.write(tmp_path / "stacks")
 
         def pulumi(*_: str, **__: object) -> str:
             if found.pods_go:
                 client.objects.pop(POD, None)
+            if not after:
+                client.objects.pop(node, None)
             return ""
 
         path = tmp_path / "stacks" / STACK / "install-config.yaml"
@@ -102,6 +107,7 @@ def test_a_drill_as_it_should_be_removes_the_last_server(run: Callable[[Evidence
         "stack.configure",
         "deleted v1/namespaces/default/poddisruptionbudgets/held",
         "stack.run up --yes --skip-preview",
+        "proofs.kube …",
         "proofs.nodes_are_ready … …",
         "proofs.ingress_serves",
         "stack.run up --yes --skip-preview --expect-no-changes",
@@ -125,6 +131,8 @@ def test_a_drill_as_it_should_be_removes_the_last_server(run: Callable[[Evidence
         partial(replace, running=[set(), set()]),
         partial(replace, running=[{LEAVES}, {LEAVES}]),
         partial(replace, pods_go=False),
+        partial(replace, is_node=(False, False)),
+        partial(replace, is_node=(True, True)),
     ],
 )
 def test_each_other_evidence_fails_the_drill(
