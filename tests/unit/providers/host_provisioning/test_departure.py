@@ -92,6 +92,19 @@ def test_a_member_that_answers_is_kept(rig: Rig) -> None:
     assert rig.refused() == f"master-2: not wiped: {what}. Fix: {OFF}"
 
 
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_server_that_is_listed_twice_is_dead_if_both_its_members_are(rig: Rig, alive: bool) -> None:
+    """As one that was installed again with its other address first, beside the member of before."""
+    rig.members.listed[0x99] = "2001:db8::23"
+    if alive:
+        assert rig.refused().startswith(f"{HOST}: not wiped: {HOST} is a member of etcd that answers (2001:db8::23)")
+    else:
+        rig.members.broken["2001:db8::23"] = "UNAVAILABLE: refused"
+        rig.departure.prove()
+        run_steps(rig.departure.take_out(), rig.clock)
+        assert sorted(rig.members.removed) == ["192.0.2.23", "2001:db8::23"]
+
+
 @pytest.mark.parametrize(
     "says",
     [
