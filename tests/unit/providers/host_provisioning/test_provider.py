@@ -665,6 +665,14 @@ class TestUpdate:
         assert outs["installed"] == INSTALLED["installed"]
         assert (outs["steps"], outs["requests"]) == ({"w0": {"media": 1.5}}, {"w0": 9})
 
+    def test_servers_that_have_changed_places_are_not_wiped(self, rollouts: Rollouts) -> None:
+        with pytest.raises(ConfigError) as error:
+            updated(INSTALLED, identities={"w0": {"uuid": "w1"}, "w1": {"uuid": "w0"}})
+        fix = "Fix: give each host the bmc.address and the consent of its own machine"
+        for name, owner in (("w0", "w1"), ("w1", "w0")):
+            assert f"{name}: its machine is installed as {owner}. {fix}" in str(error.value)
+        assert rollouts.targets == []
+
     def test_only_an_added_host_is_installed(self, rollouts: Rollouts) -> None:
         outs = updated(INSTALLED, **of_hosts("w0", "w1", "w2"))
         assert [target.name for target in rollouts.targets] == ["w2"]
