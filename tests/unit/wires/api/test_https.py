@@ -84,11 +84,13 @@ def test_an_api_whose_certificate_has_expired_is_told_from_another_one(expired: 
         pytest.param(UNAVAILABLE, 503, id="503"),
         pytest.param(b"HTTP/1.0 403 Forbidden\r\n\r\n", 403, id="403"),
         pytest.param(b"HTTP/1.1 204 No Content\r\n\r\n", 204, id="204"),
+        pytest.param(b"HTTP/1.1 302 Found\r\nLocation: /login\r\nContent-Length: 0\r\n\r\n", 302, id="302"),
     ],
 )
 def test_another_status_is_not_ready(certificate: str, answer: bytes, status: int) -> None:
     with https_server(certificate, answer) as server:
         assert endpoint(server.port).problem(LOCAL) == f"status {status}"
+        assert len(server.requests) == 1
         assert not endpoint(server.port).is_ready(LOCAL)
 
 
