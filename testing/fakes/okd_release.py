@@ -3,18 +3,24 @@
 Its traits are of openshift/cluster-version-operator 6e719331f (files of pkg/cvo) and openshift/api 2a3d73913:
 
 - A merge of the spec gives it another generation, and the status is that of the former one until the operator has
-  seen it: `status.observedGeneration` (`sync_worker.go`, Update; `types_cluster_version.go`).
-- `architecture` beside `image` is refused by the schema (`types_cluster_version.go`, Update).
-- While a release is loaded, `ReleaseAccepted` is Unknown; one that is refused makes it False, and is tried again
-  (`status.go`, setReleaseAcceptedCondition). A release of a lower version, one more than a minor release ahead, and a
-  minor one while the cluster is not Upgradeable are refused, unless forced (pkg/payload/precondition/clusterversion).
+  begun with the release (`status.observedGeneration`; `sync_worker.go`, Update and apply). Of what it refuses, it
+  tells that generation only with its next pass over the release that it has, 2 to 4 minutes later (pkg/start,
+  resyncPeriod).
+- `architecture` beside `image` is refused by the schema (`types_cluster_version.go`, Update). A version without an
+  image has to be one of `availableUpdates`, which are none here; else the version is `Invalid` (lib/validation).
+- While a release is loaded, nothing is reported: the same worker loads and reports (`cvo.go`, sync). One that is
+  refused makes `ReleaseAccepted` False, and is tried again with each pass (`status.go`, setReleaseAcceptedCondition).
+  Refused are a version that is not the image's, a lower one that is not the release before of the same minor one, one
+  more than a minor release or a major one ahead (from 4.22 on but 5.0), and a minor one while the cluster is not
+  Upgradeable; unless forced (pkg/payload/precondition/clusterversion).
 - An accepted release is the first entry of the history, Partial, and Completed once every part of it is applied; the
   entry before gets no other state (`status.go`, mergeOperatorHistory).
-- `Progressing` counts the parts; `Failing` is True for an operator that is Degraded only after 40 minutes
-  (`status.go`, updateClusterVersionStatus and convertErrorToProgressing).
+- `Progressing` counts the parts. `Failing` is True for an operator that is not Available, and for one that is
+  Degraded only after 40 minutes of an upgrade, but at once when there is none (`status.go`,
+  updateClusterVersionStatus and convertErrorToProgressing).
 - Operators report their version one after the other, as `operator`; earlier, what they are themselves, as
-  `raw-internal`; nodes of compute restart after the release is Completed, while
-  their pool is not Updated: the machine-config operator itself awaits only the control plane's.
+  `raw-internal`; nodes of compute restart after the release is Completed, while their pool is not Updated: the
+  machine-config operator itself awaits only the control plane's.
 - The API does not answer for moments, while the servers that have it restart.
 """
 
@@ -42,14 +48,22 @@ from wires.api.writes import release_of, to_api
 API_NAME = "api.okd.lab.test"
 POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
 PARTS, LOAD_S, PART_S, WORKERS_S = 959, 60.0, 2.0, 600.0
+PASS_S = 180.0
+"""Between two passes over a release that is applied."""
 NAMES = ("etcd", "ingress", "machine-config")
 DEGRADED_S = 40 * 60.0
+NOT_UPGRADEABLE = "Kubernetes 1.34 removes APIs; acknowledge that first"
 Object = dict[str, Any]
 
 
 def image_of(version: str) -> str:
     """Return an image for a version."""
     return f"quay.io/okd/scos-release@sha256:{version.encode().hex():0>64}"
+
+
+def version_in(image: str) -> str:
+    """Return the version that the release of an image is of."""
+    return bytes.fromhex(image.rpartition(":")[2]).lstrip(b"\0").decode()
 
 
 def conditions(**statuses: str) -> list[Object]:
@@ -68,6 +82,8 @@ class FakeOkd:
     """The addresses of etcd's members, by id."""
     degraded: dict[str, float] = field(default_factory=dict)
     """The operators that are Degraded, and since when."""
+    unavailable: set[str] = field(default_factory=set)
+    """The operators that are not Available."""
     unready: set[str] = field(default_factory=set)
     """The nodes that are not Ready."""
     paused: set[str] = field(default_factory=set)
@@ -81,7 +97,11 @@ class FakeOkd:
     writes: list[str] = field(default_factory=list)
     """In the words of the wire."""
     requests: int = 0
-    _told_at: float = 0.0
+    _tries_at: float = float("inf")
+    """When the release that it is told is loaded, and taken or refused."""
+    _tried: int = 1
+    """The newest generation of which that was tried."""
+    _refused: str = ""
     _generation: int = 1
     _resource: int = 1
     _desired: Object | None = None
@@ -99,7 +119,7 @@ class FakeOkd:
         self._desired = dict(desired)
         self._generation += 1
         self._resource += 1
-        self._told_at = self.clock.now()
+        self._tries_at = self.clock.now() + LOAD_S
 
     def get(self, _address: str, path: str, model: type[R]) -> R | None:
         """Return one resource, or all of a collection."""
@@ -150,65 +170,107 @@ class FakeOkd:
     def _work(self) -> None:
         """Do what the operator has done by now."""
         now = self.clock.now()
-        if self._observed < self._generation and now >= self._told_at + LOAD_S and not self._refusal():
-            self._observed = self._generation
-            assert self._desired
-            self._resource += 1
-            if self._desired["image"] != self._history[0]["image"]:
-                entry = {name: self._desired[name] for name in ("version", "image")}
-                self._history.insert(0, {"state": "Partial", **entry})
-                self._done, self._since = 0, now
-        if self._history[0]["state"] == "Partial" and not self.degraded:
+        while now >= self._tries_at:
+            self._try()
+        if self._history[0]["state"] == "Partial" and not self._unwell:
             self._done = min(PARTS, int((now - self._since) / PART_S))
             if self._done == PARTS:
                 self._history[0]["state"] = "Completed"
                 self._completed_at = now
 
-    def _refusal(self) -> str:
-        if self._observed == self._generation or self.refuses:
-            return self.refuses if self._observed < self._generation else ""
+    def _try(self) -> None:
+        """Take the release that it is told, or refuse it until the next pass, in which it sees the spec."""
+        if self._tried == self._generation:
+            self._observed = self._generation
+        at, self._tried, self._tries_at = self._tries_at, self._generation, self._tries_at + PASS_S
+        self._refused = "" if self._invalid else self._refusal()
+        self._resource += 1
+        if self._refused or self._invalid:
+            return
+        self._observed, self._tries_at = self._generation, float("inf")
         assert self._desired
-        now, then = (Version.of(str(each["version"])) for each in (self._history[0], self._desired))
+        if self._desired["image"] != self._history[0]["image"]:
+            entry = {name: self._desired[name] for name in ("version", "image")}
+            self._history.insert(0, {"state": "Partial", **entry})
+            self._done, self._since = 0, at
+
+    @property
+    def _invalid(self) -> str:
+        if self._desired is None or self._desired.get("image"):
+            return ""
+        what = f'spec.desiredUpdate.version: Invalid value: "{self._desired["version"]}"'
+        why = "when image is empty the update must be an available update"
+        return f"The cluster version is invalid: {what}: {why}"
+
+    def _refusal(self) -> str:
+        assert self._desired
+        version, image = (str(self._desired[name]) for name in ("version", "image"))
+        of, has = f'version="{version}" image="{image}"', version_in(image)
+        if self.refuses:
+            return f"Retrieving payload failed {of} failure={self.refuses}"
+        if has != version:
+            what = f"release image version {has} does not match the expected upstream version {version}"
+            return f"Verifying payload failed {of} failure={what}"
+        if self._desired.get("force") or not (why := self._precondition(version)):
+            return ""
+        return f"Preconditions failed for payload loaded {of}: Precondition {why}"
+
+    def _precondition(self, version: str) -> str:
+        before = str(self._history[0]["version"])
+        now, then = Version.of(before), Version.of(version)
         assert now
         assert then
-        if then < now:
-            return f"Precondition ClusterVersionRollback failed: {self._desired['version']} is less than the current"
-        if then.minor > now.minor + 1:
-            return "Precondition ClusterVersionGiantHop failed: more than one minor version beyond"
-        return "" if self.upgradeable or then.minor == now.minor else "Precondition ClusterVersionUpgradeable failed"
+        is_minor = then[:2] != now[:2]
+        if then < now and (is_minor or version not in [entry["version"] for entry in self._history[1:2]]):
+            return f'"ClusterVersionRollback" failed because of "LowDesiredVersion": {version} is less than {before}'
+        if then.major > now.major and then[:2] != (5, 0):
+            return '"ClusterVersionGiantHop" failed because of "MajorVersionUpdate": a larger major version'
+        if then.major == now.major and then.minor > now.minor + 1:
+            return '"ClusterVersionGiantHop" failed because of "MultipleMinorVersionsUpdate": more than one'
+        if not self.upgradeable and is_minor:
+            return f'"ClusterVersionUpgradeable" failed because of "AdminAckRequired": {NOT_UPGRADEABLE}'
+        return ""
+
+    @property
+    def _unwell(self) -> list[str]:
+        return sorted({*self.degraded, *self.unavailable})
+
+    def _reports(self) -> dict[str, tuple[str, str]]:
+        """Return status and message of each condition of the ClusterVersion."""
+        version, now = self._history[0]["version"], self.clock.now()
+        works = self._history[0]["state"] == "Partial"
+        slow = [name for name, since in self.degraded.items() if now - max(since, self._since) >= DEGRADED_S]
+        failing = [f"{name} is not available" for name in sorted(self.unavailable)]
+        failing += [f"{name} is degraded" for name in sorted(slow if works else self.degraded)]
+        done = f": {self._done} of {PARTS} done ({100 * self._done // PARTS}% complete)" if self._done else ""
+        waits = f", waiting up to 40 minutes on {', '.join(self.degraded)}" if self.degraded else ""
+        why = f"the cluster operator {', '.join(failing)}"
+        if works:
+            says = f"Unable to apply {version}: {why}" if failing else f"Working towards {version}{done}{waits}"
+        else:
+            says = f"Error while reconciling {version}: {why}" if failing else f"Cluster version is {version}"
+        accepted = ("True", f'Payload loaded version="{version}"')
+        return {
+            "Available": ("True", f"Done applying {self.running}"),
+            "Failing": ("True", f"Cluster operator {', '.join(failing)}") if failing else ("False", ""),
+            "Progressing": (str(works), says),
+            "RetrievedUpdates": ("False", "Unable to retrieve available updates"),
+            "ReleaseAccepted": ("False", self._refused) if self._refused else accepted,
+            **({"Invalid": ("True", self._invalid)} if self._invalid else {}),
+            **({} if self.upgradeable else {"Upgradeable": ("False", NOT_UPGRADEABLE)}),
+        }
 
     def _version(self) -> Object:
-        newest, now = self._history[0], self.clock.now()
-        works = newest["state"] == "Partial"
-        slow = [name for name, since in self.degraded.items() if now - since >= DEGRADED_S]
-        done = f"{self._done} of {PARTS} done ({100 * self._done // PARTS}% complete)"
-        says = f"Working towards {newest['version']}: {done}"
-        reported = {
-            "Available": ("True", f"Done applying {self.version}"),
-            "Failing": (
-                "True" if slow else "False",
-                f"Cluster operator {', '.join(slow)} is degraded" if slow else "",
-            ),
-            "Progressing": ("True", says) if works else ("False", f"Cluster version is {newest['version']}"),
-            "RetrievedUpdates": ("False", "Unable to retrieve available updates"),
-        }
-        loading = self._observed < self._generation
-        if loading and (refusal := self._refusal()) and now >= self._told_at + LOAD_S:
-            reported["ReleaseAccepted"] = "False", refusal
-            observed = self._generation
-        else:
-            reported["ReleaseAccepted"] = "Unknown" if loading else "True", ""
-            observed = self._observed
-        if not self.upgradeable:
-            reported["Upgradeable"] = "False", "Kubernetes 1.34 removes APIs; acknowledge that first"
-        listed = [{"type": kind, "status": status, "message": text} for kind, (status, text) in reported.items()]
+        newest = self._history[0]
+        reports = self._reports().items()
+        listed = [{"type": kind, "status": status, "message": text} for kind, (status, text) in reports]
         return {
             "metadata": {"resourceVersion": str(self._resource), "generation": self._generation},
             "spec": {"desiredUpdate": self._desired} if self._desired else {},
             "status": {
                 "desired": {name: newest[name] for name in ("version", "image")},
                 "history": self._history,
-                "observedGeneration": observed,
+                "observedGeneration": self._observed,
                 "conditions": listed,
             },
         }
@@ -219,7 +281,9 @@ class FakeOkd:
             {
                 "metadata": {"name": name},
                 "status": {
-                    "conditions": conditions(Available="True", Degraded=str(name in self.degraded)),
+                    "conditions": conditions(
+                        Available=str(name not in self.unavailable), Degraded=str(name in self.degraded)
+                    ),
                     "versions": [
                         {"name": "raw-internal", "version": self._history[0]["version"]},
                         {"name": "operator", "version": self._history[0 if number < there else -1]["version"]},

@@ -10,7 +10,7 @@ from cli.status.release import release_rows, releases
 from cluster.options import Release
 from testing import plans
 from testing.fakes.clock import FakeClock
-from testing.fakes.okd_release import LOAD_S, PART_S, PARTS, FakeOkd, image_of
+from testing.fakes.okd_release import LOAD_S, PART_S, PARTS, PASS_S, FakeOkd, image_of
 from wires.api.resources import R
 
 NEXT = {"version": "4.21.3", "image": image_of("4.21.3")}
@@ -49,7 +49,7 @@ def test_an_upgrade_is_a_warning_with_its_progress_until_it_has_ended(okd: FakeO
 def test_an_upgrade_that_does_not_get_on_is_wrong(okd: FakeOkd) -> None:
     okd.refuses = "no signature"
     okd.tell(**NEXT)
-    okd.clock.sleep(LOAD_S + 1)
+    okd.clock.sleep(LOAD_S + PASS_S)
     level, says = row(okd)
     assert level is Level.WRONG
     assert says.startswith("the upgrade to 4.21.3 does not get on: ReleaseAccepted is False: ")

@@ -68,7 +68,13 @@ def test_what_is_not_well_stands_in_the_way(site: Site) -> None:
     site.okd.unready.add("okd-worker-0")
     site.okd.paused.add("worker")
     site.okd.members.popitem()
-    assert site.wrong() == ["operator ingress", "node okd-worker-0", "machine config pool worker", "etcd members"]
+    assert site.wrong() == [
+        "version of OKD",
+        "operator ingress",
+        "node okd-worker-0",
+        "machine config pool worker",
+        "etcd members",
+    ]
 
 
 def test_the_image_of_another_version_stands_in_the_way(site: Site) -> None:
