@@ -1,19 +1,24 @@
 """What OKD reports of its release: the ClusterVersion, by the types of openshift/api 2a3d73913, config/v1."""
 
+from collections.abc import Mapping
+
 from pydantic import Field
 
 from base.errors import one_line
 from base.spec import Model
-from wires.api.resources import Status
+from wires.api.resources import Condition, Status
 
 COMPLETED = "Completed"
-STUCK = {"Failing": "True", "ReleaseAccepted": "False", "Invalid": "True"}
+REFUSED = {"ReleaseAccepted": "False", "Invalid": "True"}
+"""The conditions in which it goes on with the release that it has, and not with the desired one."""
+STUCK = {"Failing": "True", **REFUSED}
 """The conditions in which the cluster-version operator does not get on; it tries again for ever.
 
-`Failing` is true for a manifest that cannot be applied, and for an operator that is not Available, or Degraded for
-40 minutes (pkg/cvo/status.go of openshift/cluster-version-operator, 6e719331f); `ReleaseAccepted` is false for an
-image that cannot be fetched, has no signature that counts, or whose preconditions are not met (`sync_worker.go`
-there); `Invalid` is true for a desired update that cannot be.
+`Failing` is true for a manifest that cannot be applied, and for an operator that is not Available, or Degraded: of an
+upgrade, for 40 minutes (pkg/cvo/status.go of openshift/cluster-version-operator, 6e719331f); `ReleaseAccepted` is
+false for an image that cannot be fetched, has no signature that counts, or whose preconditions are not met
+(`sync_worker.go` there); `Invalid` is true for a desired update that cannot be, as a version that is none of
+`availableUpdates`.
 """
 
 
@@ -76,19 +81,14 @@ class ClusterVersion(Model):
     def awaited(self) -> str:
         """The release that it was told to get, and has neither begun nor refused yet; empty: there is none."""
         told, has = self.spec.desired or _Release(), self.status.desired
-        accepted = self.status.condition("ReleaseAccepted")
-        is_refused = self._is_current and accepted is not None and accepted.status == "False"
         is_there = has.is_of(told.image) if told.image else told.version == has.version
-        return "" if is_there or is_refused else told.version or told.image
+        return "" if is_there or self._found(REFUSED) else told.version or told.image
 
     @property
     def stuck(self) -> str | None:
         """Why the operator does not get on. None: it does."""
-        for kind, bad in STUCK.items():
-            condition = self.status.condition(kind)
-            if self._is_current and condition and condition.status == bad:
-                return one_line(f"{kind} is {bad}: {condition.message}")
-        return None
+        condition = self._found(STUCK)
+        return one_line(f"{condition.type} is {condition.status}: {condition.message}") if condition else None
 
     @property
     def progress(self) -> str:
@@ -96,6 +96,11 @@ class ClusterVersion(Model):
         progressing = self.status.condition("Progressing")
         says = progressing.message if self._is_current and progressing and progressing.status == "True" else ""
         return one_line(says) or "OKD has not begun yet"
+
+    def _found(self, bad: Mapping[str, str]) -> Condition | None:
+        """Return the first condition that has its bad status, of the present spec."""
+        found = (self.status.condition(kind) for kind, status in bad.items())
+        return next((it for it in found if self._is_current and it and it.status == bad[it.type]), None)
 
     @property
     def _is_current(self) -> bool:

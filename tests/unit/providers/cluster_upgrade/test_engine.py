@@ -249,6 +249,13 @@ def test_a_release_that_okd_has_refused_is_replaced(rig: Rig) -> None:
     assert rig.engine.reach().running == VERSION
 
 
+def test_a_version_that_okd_calls_invalid_is_replaced(rig: Rig) -> None:
+    """It is no release that OKD knows, and would stay the desired one for ever."""
+    rig.okd.tell(version="4.21.77")
+    rig.clock.sleep(LOAD_S + PASS_S)
+    assert rig.engine.reach().running == VERSION
+
+
 def test_a_change_by_another_client_is_read_before_the_next_try(rig: Rig) -> None:
     rig.okd.others = 2
     rig.engine.reach()
