@@ -101,10 +101,8 @@ def _problem(found: ClusterVersion, version: str) -> str | None:
     now, then = Version.of(has), Version.of(version)
     if now is None or then is None:
         return f"{has!r}, which cannot be compared with {version}"
-    if then <= now:
-        return f"{has}: {version} is no newer release, and no cluster goes back"
-    if then.major == now.major and then.minor > now.minor + 1:
-        return f"{has}: {version} is more than one minor release ahead, and OKD takes one at a time"
+    if why := _barred_way(now, then):
+        return f"{has}: {version} {why}"
     told = f"was told to get {found.awaited}" if found.awaited else None
     if problem := told or found.status.problem(IDLE):
         return f"{has}, and {problem}"
@@ -113,3 +111,16 @@ def _problem(found: ClusterVersion, version: str) -> str | None:
     if is_minor and upgradeable and upgradeable.status == "False":
         return f"{has}, and not {UPGRADEABLE}: {upgradeable.message}"
     return None
+
+
+def _barred_way(now: Version, then: Version) -> str | None:
+    """Return why a cluster does not go from one version to another. None: it may.
+
+    Stricter than OKD, which also goes back to the release before of the same minor one.
+    """
+    if then <= now:
+        return "is no newer release, and no cluster goes back"
+    if then.major != now.major:
+        is_next = (now.major, then[:2]) == (4, (5, 0))
+        return None if is_next else "is of another major release, of which OKD takes only 5.0 from 4"
+    return "is more than one minor release ahead, and OKD takes one at a time" if then.minor > now.minor + 1 else None

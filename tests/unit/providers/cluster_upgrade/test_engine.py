@@ -134,6 +134,7 @@ def test_the_digest_of_a_former_release_is_not_told(rig: Rig) -> None:
         ("4.21.2", "4.21.2: 4.21.2 is no newer release, and no cluster goes back"),
         ("4.21.2-okd-scos.9", "4.21.2: 4.21.2-okd-scos.9 is no newer release, and no cluster goes back"),
         ("4.23.0", "4.21.2: 4.23.0 is more than one minor release ahead, and OKD takes one at a time"),
+        ("5.1.0", "4.21.2: 5.1.0 is of another major release, of which OKD takes only 5.0 from 4"),
         ("newest", "'4.21.2', which cannot be compared with newest"),
     ],
 )
@@ -171,6 +172,11 @@ def test_what_is_no_cluster_of_okd_is_not_upgraded(rig: Rig, monkeypatch: pytest
     ]
     with pytest.raises(UpgradeError, match=r"OKD: the cluster has no ClusterVersion.* Fix: remove `upgrade`"):
         rig.engine.reach()
+
+
+def test_the_next_major_release_is_taken_from_any_minor_one() -> None:
+    rig = Rig(version="5.0.1")
+    assert rig.engine.reach().running == "5.0.1"
 
 
 @pytest.mark.parametrize(("version", "is_barred"), [("4.21.3", False), ("4.22.0", True)])
