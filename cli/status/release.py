@@ -20,10 +20,12 @@ def release_rows(cluster: Cluster, api: KubernetesReader) -> Iterator[Row]:
     if found is None:
         return
     named, at = cluster.plan.options.upgrade, found.status.desired
-    goal = (found.spec.desired and found.spec.desired.version) or at.version
+    told = found.spec.desired or at
+    goal = told.version or told.image
     level, says = Level.GOOD, at.version
     if why := found.stuck:
-        level, says = Level.WRONG, f"the upgrade to {goal} does not get on: {why}"
+        what = f"{at.version}, but" if found.has(told.image) else f"the upgrade to {goal} does not get on:"
+        level, says = Level.WRONG, f"{what} {why}"
     elif not found.has(at.image):
         level, says = Level.WARNING, f"on the way to {goal}: {found.progress}"
     elif named and not found.is_told(named.image):

@@ -55,6 +55,11 @@ def test_an_upgrade_that_does_not_get_on_is_wrong(okd: FakeOkd) -> None:
     assert says.startswith("the upgrade to 4.21.3 does not get on: ReleaseAccepted is False: ")
 
 
+def test_a_failure_without_an_upgrade_is_none_of_an_upgrade(okd: FakeOkd) -> None:
+    okd.degraded["ingress"] = okd.clock.now()
+    assert row(okd) == (Level.WRONG, "4.21.2, but Failing is True: Cluster operator ingress is degraded")
+
+
 class NoOkd:
     """An API without OKD's kinds."""
 
