@@ -17,6 +17,7 @@ from lab.rehearsal.operators import Operators
 from testing.fakes.metal3 import PROVISIONINGS, Metal3, Object
 
 VERSION = "4.21.0-okd-lab"
+RELEASE = {"version": VERSION, "image": f"quay.io/okd/scos-release@sha256:{'0' * 64}"}
 _NODES = "/api/v1/nodes"
 _SERVERS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
 
@@ -59,9 +60,16 @@ class Okd(Operators):
             self._status("ClusterOperator", OPERATORS, name, {"conditions": _conditions(missing, "Degraded")})
         waiting = [name for name, missing in lacks.items() if missing]
         self._is_complete |= not waiting
-        done = f"{len(lacks) - len(waiting)} of {len(lacks)} done"
+        ready = len(lacks) - len(waiting)
+        done = f"{ready} of {len(lacks)} done ({100 * ready // len(lacks)}% complete)"
         what = "" if self._is_complete else f"Working towards {VERSION}: {done}, waiting on {', '.join(waiting)}"
-        status = {"conditions": _conditions(what, "Failing"), "desired": {"version": VERSION}}
+        entry = {"state": "Completed" if self._is_complete else "Partial", **RELEASE}
+        status = {
+            "conditions": _conditions(what, "Failing"),
+            "desired": RELEASE,
+            "history": [entry],
+            "observedGeneration": 1,
+        }
         self._status("ClusterVersion", VERSIONS, "version", status)
 
     @property

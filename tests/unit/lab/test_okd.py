@@ -26,6 +26,7 @@ from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
+from providers.cluster_upgrade.release import ClusterVersion
 from providers.etcd.access import EtcdAccess
 from providers.etcd.health import member_problem, unrest
 from providers.okd_installed.engine import OkdInstalledEngine
@@ -204,7 +205,8 @@ def test_the_version_is_complete_once_each_operator_has_what_it_needs(
     cluster.act()
     with pytest.raises(IncompleteError) as caught:
         cluster.installed()
-    assert f"Working towards {VERSION}: 3 of 4 done, waiting on {LACKS[change].split()[0]}" in str(caught.value)
+    done = f"Working towards {VERSION}: 3 of 4 done (75% complete)"
+    assert f"{done}, waiting on {LACKS[change].split()[0]}" in str(caught.value)
     assert LACKS[change].partition("is ")[2] in str(caught.value)
 
     whole = Cluster(cluster.folder, cluster.client)
@@ -215,6 +217,8 @@ def test_the_version_is_complete_once_each_operator_has_what_it_needs(
     whole.act()
     version = cluster.client.call("GET", "/apis/config.openshift.io/v1/clusterversions/version")
     assert version["status"]["conditions"][0]["status"] == "True", "a complete version stays complete"
+    release = ClusterVersion.model_validate(version)
+    assert release.has(release.status.desired.image), "as `okd-baremetal status` reads it"
 
 
 def test_etcds_members_and_the_name_of_the_cluster_are_in_the_api(cluster: Cluster) -> None:
