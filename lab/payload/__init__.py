@@ -16,7 +16,7 @@ from pathlib import Path
 from pydantic import SecretBytes, SecretStr
 
 from assets.contract import UNITS
-from assets.ignition import SPEC, Config, File, Unit, User, pack
+from assets.ignition import Config, File, Unit, User, pack
 from assets.services import pull_secret
 from base.files import write_private
 from cluster.plan import Intent, Role
@@ -36,7 +36,6 @@ from testing.payloads import CONFIG_MANIFEST, cluster_config, pointer
 
 DEFAULT_RETIRE_AFTER_S = 15  # the rehearsal's handoff soaks for 5 s; then the VM takes some seconds to shut down
 
-_CONFIG_TYPE = f"application/vnd.coreos.ignition+json; version={SPEC}"
 _PACKED_PATH = "/etc/lab/config/master.ign.gz"
 _PLACEHOLDER = "@PACKED@"
 _MANIFEST = "/opt/openshift/manifests/cluster-infrastructure-02-config.yml"
@@ -282,8 +281,7 @@ def _scripts(plan: Intent, profile: Profile) -> list[File]:
 def _config_server(others: Mapping[str, str]) -> tuple[File, ...]:
     """Return what serves the control plane, and the configs of other pools."""
     served = {pool: config for pool, config in others.items() if config}
-    values = {f"serves_{pool}": pool in served for pool in ("arbiter", "worker")}
-    conf = text("config-server.cfg.j2", content_type=_CONFIG_TYPE, **values)
+    conf = text("config-server.cfg.j2", pools=("master", *served))
     return (
         ignition.file("/etc/lab/config-server.cfg", conf, 0o644),
         *(ignition.file(f"/etc/lab/config/{pool}.ign", SecretStr(config)) for pool, config in served.items()),

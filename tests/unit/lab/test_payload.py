@@ -216,21 +216,6 @@ def test_the_config_server_serves_the_config_that_it_came_with(payload: Payload,
     assert content(master["/etc/lab/config/worker.ign"]["contents"]).decode() == payload.role_worker
 
 
-def test_only_the_control_plane_serves_compute_its_config(payload: Payload) -> None:
-    """As machine-config-server of openshift/machine-config-operator (pkg/server/bootstrap_server.go)."""
-    statuses = {}
-    for name in ("bootstrap", "role_master"):
-        config = content(files(getattr(payload, name))["/etc/lab/config-server.cfg"]["contents"]).decode()
-        rules = [
-            line.split() for line in config.splitlines() if " return status " in line and " path /config/" in line
-        ]
-        statuses[name] = {words[words.index("path") + 1]: words[words.index("status") + 1] for words in rules}
-    assert statuses == {
-        "bootstrap": {"/config/master": "200", "/config/worker": "500"},
-        "role_master": {"/config/master": "200", "/config/worker": "200"},
-    }
-
-
 def test_server_certificate_holds_every_name_and_address(payload: Payload) -> None:
     certificate = x509.load_pem_x509_certificate(content(files(payload.bootstrap)["/etc/lab/server.crt"]["contents"]))
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
@@ -344,8 +329,6 @@ def test_an_arbiter_has_etcd_alone_and_both_config_servers_serve_it() -> None:
     assert "lab-etcd.sh arbiter\n" in etcd["contents"]
     assert "ETCD_MEMBERS=3\nAPI_SERVERS=2\n" in content(own["/etc/lab/cluster.env"]["contents"]).decode()
     for machine in (payload.bootstrap, payload.role_master):
-        served = content(files(machine)["/etc/lab/config-server.cfg"]["contents"]).decode()
-        assert "/etc/lab/config/arbiter.ign if { path /config/arbiter }" in served
         assert content(files(machine)["/etc/lab/config/arbiter.ign"]["contents"]).decode() == payload.role_arbiter
     certificate = x509.load_pem_x509_certificate(content(own["/etc/lab/server.crt"]["contents"]))
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
