@@ -1,8 +1,9 @@
 """Files of a node of platform baremetal, as the machine-config operator's keepalived has them.
 
-Its values are those of machine-config-operator d89efd5c2 (templates/master/00-master/on-prem/files) and of
-baremetal-runtimecfg 48239572; the text is this project's own. haproxy and its health pages are this program's, with
-the same meaning. The check of the default router is missing: no machine here has a CRI with routers.
+Its values are those of machine-config-operator 7ff337a4 (templates/master/00-master/on-prem/files) and of
+baremetal-runtimecfg 66007361; the text is this project's own. As there, an IPv6 VIP has a password and a label, which
+keepalived ignores. haproxy and its health pages are this program's, with the same meaning. The check of the default
+router is missing: no machine here has a CRI with routers.
 """
 
 from dataclasses import dataclass
@@ -13,7 +14,6 @@ from assets.keepalived import OKD_CHECK, host_route, placeholder
 from assets.render import render_role, render_server
 from cluster.plan import ClusterPlan, Intent, Role, Server
 from cluster.plan.model import Vip
-from cluster.values.address import IPV4
 from cluster.values.balancer import Balancer
 from cluster.values.platform import ClusterPlatform
 
@@ -87,16 +87,18 @@ vrrp_instance {name} {{
     unicast_peer {{
         {peers}
     }}
-    {authentication}
+    authentication {{
+        auth_type PASS
+        auth_pass {password}
+    }}
     virtual_ipaddress {{
-        {vip}
+        {vip} label vip
     }}
     track_script {{
         {checks}
     }}
 }}
 """
-PASSWORD = "authentication {{ auth_type PASS\n auth_pass {}_{}_vip\n }}"
 
 
 def as_of_platform_none(plan: Intent) -> Intent:
@@ -147,8 +149,8 @@ def _instances(plan: Intent, share: Share, vip: Vip, server: Server, nodes: tupl
             base=share.base,
             source=server.address_of(address.version),
             peers="\n        ".join(str(other.address_of(address.version)) for other in others),
-            authentication=PASSWORD.format(plan.name, share.what) if address.version == IPV4 else "",
-            vip=f"{host_route(address)} label vip" if address.version == IPV4 else host_route(address),
+            password=f"{plan.name}_{share.what}_vip",
+            vip=host_route(address),
             checks="\n        ".join(check.name for check in share.checks),
         )
         for number, address in enumerate(vip.addresses)
