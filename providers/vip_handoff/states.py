@@ -15,8 +15,13 @@ MOVE_S = 30.0  # VRRP needs up to 3 adverts and a skew, 3.8 s; the rest is a mar
 BACK_S = 30.0
 GONE_S = 10.0  # a machine that is off answers nothing; this is a margin for a libvirt that says so too early
 CONFIGURED_S = 40.0
-"""The operator's monitor configures keepalived once it has seen the same two nodes or more three times, every 10 s
-(baremetal-runtimecfg 48239572, pkg/monitor/dynkeepalived.go); a node whose API is ready has registered before."""
+"""After it, keepalived of a node that serves counts all of its checks.
+
+The operator's monitor configures it once it has seen the same two nodes or more three times, every 10 s; a node whose
+API is ready has registered before. It counts haproxy at most 39 s after haproxy answers: 5 s between haproxy's own
+checks, 3 rounds of 6 s until its monitor leads the VIP's port to it, 10 s until keepalived's monitor sees that, and 3
+checks of 2 s (baremetal-runtimecfg 66007361, pkg/monitor; machine-config-operator 7ff337a4, templates/master).
+"""
 SOAKS = 4  # a break restarts the soak; after this many times its length, the VIPs go back
 ANSWER = re.compile(rf"({HELD}|{RELEASED}) vip=(yes|no) api=(yes|no)")
 

@@ -5,12 +5,15 @@ from typing import Any
 import pytest
 
 from base.errors import HandoffUnsafeError
+from providers.vip_handoff.states import CONFIGURED_S
 from testing.fakes.lan import BOOTSTRAP, MACS, NEVER, SPEC, STRANGER, VIP, spec_with
 from testing.handoff_rig import BOTH, FIRST, SECOND, TAKEN, Rig
 
 OPERATOR = spec_with(balancer="operator", platform="baremetal")
 WORDS = ["status", "release", "leave"]
 BESIDE = frozenset({BOOTSTRAP, MACS[SECOND]})
+HAPROXY_COUNTS_S = 5 + 3 * 6 + 10 + 3 * 2
+"""The periods of the operator's monitors and checks, see `CONFIGURED_S`."""
 
 
 def rig(**lan: Any) -> Rig:
@@ -33,6 +36,10 @@ def test_the_gate_is_as_long_as_the_operators_monitor_needs() -> None:
     made = Rig(OPERATOR.changed(stable_s=90.0), one_way=True)
     made.move()
     assert made.at("ask") == 90
+
+
+def test_a_gate_that_passes_leaves_no_node_whose_keepalived_does_not_count_its_haproxy_yet() -> None:
+    assert CONFIGURED_S >= HAPROXY_COUNTS_S
 
 
 def test_a_node_without_haproxy_is_named_at_the_gate() -> None:
