@@ -205,7 +205,13 @@ class _Loader(yaml.CSafeLoader):
         for tag, construct in yaml.CSafeLoader.yaml_constructors.items()
         if tag is None or tag.removeprefix(_YAML) in {"str", "seq", "map"}
     } | dict.fromkeys((tag for tag in _TAGS.values() if tag != _TEXT), _constructed)
-    yaml_implicit_resolvers = _RESOLVERS
+
+    def resolve(self, kind: type[yaml.Node], value: str, implicit: tuple[bool, bool]) -> str:
+        """Return the tag of a node that has none. PyYAML would ask six rules about each scalar."""
+        if kind is yaml.ScalarNode and implicit[0]:
+            return _tag(value)
+        tag: str = super().resolve(kind, value, implicit)
+        return tag
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         """Build one mapping, without duplicate keys. All its keys are text, as in JSON."""

@@ -6,7 +6,10 @@ keys in any letter case, unknown ones refused even without a value, and a value 
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
+
+from pydantic import BaseModel
 
 from base.errors import Fault, Stricter
 from base.shapes import dotted
@@ -39,9 +42,8 @@ def respell(content: Any) -> list[Fault]:
         if (section := value.section) is None:
             continue
         known = keys_of(section)
-        spelled = {key.lower(): key for key in known}
-        for key in [*value.value]:
-            right, where = spelled.get(key.lower(), key), dotted((*value.at, key))
+        for key in [key for key in value.value if key not in known]:
+            right, where = _spelled(section).get(key.lower(), key), dotted((*value.at, key))
             if section is Metadata and key in KUBERNETES:
                 faults.append(Stricter(where, "a key of Kubernetes that no installer reads", "remove it"))
                 del value.value[key]
@@ -51,6 +53,12 @@ def respell(content: Any) -> list[Fault]:
     return faults + respell(content) if faults else []
 
 
+@cache
+def _spelled(section: type[BaseModel]) -> dict[str, str]:
+    """Return the keys of a section by what they are in lower case."""
+    return {key.lower(): key for key in keys_of(section)}
+
+
 def undecodable(content: Any) -> Iterator[Fault]:
     """Yield what no installer decodes.
 
@@ -58,15 +66,14 @@ def undecodable(content: Any) -> Iterator[Fault]:
         content: The content of a file with its nulls, after `respell`.
     """
     for value in values_of(InstallConfig, content):
-        where = dotted(value.at)
         if value.section:
             yield from _unknown_nulls(value)
-        text = as_text(value.value)
-        if CIDR in value.marks and isinstance(text, str) and (fault := cidr_fault(text)):
-            yield fault.within(where)
+        if CIDR in value.marks and isinstance(text := as_text(value.value), str) and (fault := cidr_fault(text)):
+            yield fault.within(dotted(value.at))
         if TIME in value.marks and isinstance(value.value, str) and not RFC_3339.fullmatch(value.value):
-            yield Fault(where, f"{value.value} is not a time", "write it as 2026-01-31T12:00:00Z, or remove it")
-        if value.value is None and MTU.fullmatch(where):
+            what, fix = f"{value.value} is not a time", "write it as 2026-01-31T12:00:00Z, or remove it"
+            yield Fault(dotted(value.at), what, fix)
+        if value.value is None and MTU.fullmatch(where := dotted(value.at)):
             yield Fault(where, "empty, and not a whole number", "write one, for example 9000, or remove mtu")
 
 
