@@ -7,7 +7,8 @@ from typing import Protocol
 from assets.contract import KUBELET_PORT
 from base.clock import SYSTEM_CLOCK, utc_now
 from payload.kubeconfig import Kubeconfig
-from providers.joining.nodes import Joining
+from providers.joining.approvals import Joining
+from providers.joining.nodes import SeenNodes
 from providers.pulumi import plugin
 from wires.api.https import handshake_problem
 from wires.api.kubernetes import KubeApi
@@ -55,18 +56,23 @@ def joining_of(
     replaced: Collection[str] = (),
 ) -> Joining:
     """Return what makes nodes of the hosts; `woken` has the machines of those that slept; see `Joining`."""
-    return Joining(
-        api=KubeApi.by(kubeconfig, spec.api_name),
+    api = KubeApi.by(kubeconfig, spec.api_name)
+    nodes = SeenNodes(
+        api=api,
         vip=spec.api_vip,
+        clock=SYSTEM_CLOCK,
+        in_production=spec.in_production,
+        replaced=replaced,
+        woken={} if woken is None else woken,  # the caller may still fill it
+    )
+    return Joining(
+        api=api,
+        nodes=nodes,
         hosts={name: host.addresses for name, host in spec.hosts.items()},
         approves=spec.approve_certificates,
-        clock=SYSTEM_CLOCK,
         kubelet=partial(handshake_problem, port=KUBELET_PORT),
         log=plugin.notes(spec.urn),
         warn=plugin.warnings(spec.urn),
         now=utc_now,
-        in_production=spec.in_production,
-        replaced=replaced,
         together=together,
-        woken={} if woken is None else woken,  # the caller may still fill it
     )

@@ -18,8 +18,8 @@ from cluster.values.phase import Phase
 from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path, read_kubeconfig
 from payload.reading import read_payload
 from providers.etcd.health import listed_members, member_problem
-from providers.joining.certificates import REQUESTS
-from providers.joining.nodes import Nodes, Requests
+from providers.joining.certificates import REQUESTS, Requests
+from providers.joining.nodes import Nodes
 from wires.api.api import Api
 from wires.api.kubernetes import KubeApi
 from wires.api.resources import NODE_LIST, KubernetesReader

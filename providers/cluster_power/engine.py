@@ -17,7 +17,8 @@ from base.shown import few
 from providers.cluster_power.model import ClusterPowerSpec
 from providers.consent import consent_fault
 from providers.etcd.health import member_problem
-from providers.joining.nodes import CORDONED, Joining, Nodes
+from providers.joining.approvals import Joining
+from providers.joining.nodes import CORDONED, Nodes
 from providers.patience import patiently
 from wires.api.resources import NODE_LIST, KubernetesWriter, answer_first, unasked
 from wires.bmc.client import BmcClient, Identity, Power
@@ -130,7 +131,7 @@ class ClusterPowerEngine:
             self.report(Progress("switching on", ", ".join(few(group))))
             self._drive(group, lambda steps: steps.power(Power.ON), self.spec.bmc_s, "did not go on", AGAIN)
             late = self._until(partial(self._missing, group, joining), "waking")
-            self._refuse_late(late, DEAD if joining.is_answered else SILENT)
+            self._refuse_late(late, SILENT if joining.nodes.silence else DEAD)
         is_whole = {*with_etcd} == {*self.spec.groups[1]}
         late = self._until(partial(self._unproven, holder, with_etcd=is_whole), "proving")
         self._refuse_late(late, "see what the line says")
@@ -150,7 +151,7 @@ class ClusterPowerEngine:
     def _missing_of(self, host: str, joining: Joining) -> str | None:
         if problem := joining.missing(host, self.spec.hosts[host].address):
             return problem
-        node = joining.node(host)
+        node = joining.nodes.of(host)
         try:
             if node and CORDONED in node.metadata.annotations:
                 self._patch(host, UNCORDON)

@@ -27,7 +27,8 @@ from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan
 from providers.host_provisioning.removal import Removal
 from providers.host_provisioning.topology import ControlPlane
-from providers.joining.nodes import Joining, may_be_node
+from providers.joining.approvals import Joining
+from providers.joining.nodes import may_be_node
 from providers.mark_file import MarkFile
 from providers.pulumi import plugin
 from providers.registered import has_api

@@ -23,7 +23,7 @@ from providers.host_provisioning.records import (
     not_taken_out,
 )
 from providers.host_provisioning.removal import Removal
-from providers.joining.nodes import Joining
+from providers.joining.approvals import Joining
 from providers.node_joining import joining_of
 from providers.pulumi import plugin
 from providers.pulumi.workers import by_host

@@ -93,6 +93,12 @@ class Request(Model):
         return next((condition for condition in self.status.conditions if condition.reason == APPROVED_HERE), None)
 
 
+class Requests(Model):
+    """All certificate requests."""
+
+    items: tuple[Request, ...] = ()
+
+
 class UnreadableError(Exception):
     """Not one certificate request in PEM, or one that other programs may read otherwise."""
 

@@ -28,7 +28,7 @@ from providers.etcd import snapshot as etcd_snapshot
 from providers.etcd.access import EtcdAccess
 from providers.host_provisioning import composition, provision
 from providers.host_provisioning.installation.engine import Installation
-from providers.joining import nodes
+from providers.joining import approvals
 from providers.joining.certificates import Content, Request, content_of
 from providers.mark_file import Ended
 from providers.pulumi import plugin
@@ -171,7 +171,7 @@ def _patches(world: World) -> Iterator[AbstractContextManager[Any]]:
         (Recipe, {"payload": b""}),
         (cluster_power, {"client_of": lambda access, *_, **__: _server(world, access), "by_host": _by_host}),
         (cluster_power, {"KubeApi": _Kube(world), "read_kubeconfig": lambda _: True, "needed": lambda *_: True}),
-        (nodes, {"content_of": _read}),
+        (approvals, {"content_of": _read}),
         (node_joining, {"KubeApi": _Kube(world), "handshake_problem": world.handshake_problem}),
         (cluster_power, {"macs_at": world.macs_at}),
         (cluster_power, {"shown_certificate": lambda *_: None}),

@@ -16,7 +16,8 @@ from urllib3 import HTTPHeaderDict
 
 from base.clock import SYSTEM_CLOCK
 from payload.kubeconfig import read_kubeconfig
-from providers.joining.nodes import Joining
+from providers.joining.approvals import Joining
+from providers.joining.nodes import SeenNodes
 from testing.certificate_requests import (
     ACCOUNTS,
     NODES,
@@ -107,10 +108,9 @@ def waiting(site: Site) -> Waiting:
     log, warnings = list[str](), list[str]()
     joining = Joining(
         api=site.api,
-        vip=site.address,
+        nodes=SeenNodes(site.api, site.address, SYSTEM_CLOCK),
         hosts={HOST: [OWN], "worker-1": ["192.0.2.32"]},
         approves=True,
-        clock=SYSTEM_CLOCK,
         kubelet=lambda _: None,
         log=log.append,
         warn=warnings.append,

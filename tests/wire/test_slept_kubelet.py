@@ -24,8 +24,8 @@ from lab.rehearsal.client import Client
 from lab.rehearsal.kube import Operator
 from payload.kubeconfig import Kubeconfig, api_ca, read_kubeconfig
 from providers.cluster_power.model import ClusterPowerSpec
+from providers.joining.approvals import Joining
 from providers.joining.certificates import APPROVED_HERE
-from providers.joining.nodes import Joining
 from providers.node_joining import joining_of
 from testing import clusters
 from testing.certificate_requests import NODES, REQUESTS, client_request, serving_request
@@ -155,7 +155,8 @@ def check(site: Site) -> None:
     assert all(end < datetime.now(UTC) - timedelta(days=360) for end in site.lives())
     before = {*site.requests()}
     joining = site.joining(ANOTHER)
-    joining.api.patch(joining.vip, f"{NODES}/{HOST}/status", {"status": {"nodeInfo": {"systemUUID": OWN.uuid}}})
+    own_machine = {"status": {"nodeInfo": {"systemUUID": OWN.uuid}}}
+    joining.api.patch(joining.nodes.vip, f"{NODES}/{HOST}/status", own_machine)
     address = str(site.server.address)
     site.send(client_request("okd-master-9", name="another-name"))
     site.send(serving_request(HOST, address, name="not-of-the-node"))

@@ -9,7 +9,8 @@ from typing import Any, TypeVar
 from base.progress import Progress
 from providers.cluster_power.engine import ClusterPowerEngine
 from providers.cluster_power.model import ClusterPowerSpec
-from providers.joining.nodes import Joining
+from providers.joining.approvals import Joining
+from providers.joining.nodes import SeenNodes
 from testing import clusters
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
@@ -89,15 +90,13 @@ class Rig:
         engine = self.engine()
         joining = Joining(
             api=self.cluster,
-            vip=self.spec.api_vip,
+            nodes=SeenNodes(self.cluster, self.spec.api_vip, self.clock, woken=engine.machines),
             hosts={name: host.addresses for name, host in self.spec.hosts.items()},
             approves=approves,
-            clock=self.clock,
             kubelet=self.cluster.kubelet_problem,
             log=lambda _: None,
             warn=self.warnings.append,
             now=lambda: "2027-02-05T00:00:00+00:00",
-            woken=engine.machines,
         )
         engine.wake(list(hosts or self.spec.hosts), joining, holder or self.holder)
         return joining

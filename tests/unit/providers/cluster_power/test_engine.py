@@ -10,7 +10,8 @@ import pytest
 
 from base.errors import BusyError, OkdBaremetalError, PowerError, SegmentError, SnapshotError
 from providers.cluster_power.engine import STUCK
-from providers.joining.nodes import CORDONED, GRANT_AGAIN_S
+from providers.joining.approvals import GRANT_AGAIN_S
+from providers.joining.nodes import CORDONED
 from testing.certificate_requests import client_request
 from testing.fakes.bmc import FakeBmc
 from tests.unit.providers.cluster_power.rig import DAY_S, MASTERS, WORKERS, KilledError, Rig

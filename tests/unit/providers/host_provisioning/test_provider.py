@@ -31,7 +31,7 @@ from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.removal import Removal
 from providers.host_provisioning.topology import ControlPlane
-from providers.joining.nodes import Joining
+from providers.joining.approvals import Joining
 from providers.mark_file import Ended
 from testing import payloads
 from testing.certificate_requests import FakeCluster, client_request, node

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from base.errors import ProvisioningError
-from providers.joining.nodes import MOST_WARNINGS, Joining
+from providers.joining.approvals import MOST_WARNINGS, Joining
+from providers.joining.nodes import SeenNodes
 from testing.certificate_requests import (
     BOOTSTRAPPER,
     NODES,
@@ -47,15 +48,13 @@ class Rig:
     def __post_init__(self) -> None:
         self.joining = Joining(
             api=self.cluster,
-            vip=VIP,
+            nodes=SeenNodes(self.cluster, VIP, self.clock, self.in_production),
             hosts={"w0": [W0], "w1": [W1]},
             approves=self.approves,
-            clock=self.clock,
             kubelet=self.kubelets.get,
             log=self.log.append,
             warn=self.warnings.append,
             now=lambda: AT,
-            in_production=self.in_production,
             together=self.together,
         )
 
@@ -135,7 +134,7 @@ def test_a_machine_may_be_a_node_that_cannot_be_compared_with_it(of_node: str, o
         "another one, or is to be wiped, `oc delete node w0`; then run `pulumi up` again"
     )
     assert not made.joining.is_node("w1", machine(own)), "which has no node: a first installation"
-    made.joining.replaced = ("w0",)
+    made.joining.nodes.replaced = ("w0",)
     assert not made.joining.is_node("w0", machine(own)), "the node of the machine that this one replaces"
 
 
@@ -471,7 +470,7 @@ def test_of_two_requests_of_a_server_that_wakes_the_newer_one_is_approved(names:
     for request_ in made.cluster.requests:
         name = request_["metadata"]["name"]
         request_["metadata"] = {**request_["metadata"], "creationTimestamp": created[name]}
-    made.joining.woken = {"w0": machine(uuid)}
+    made.joining.nodes.woken = {"w0": machine(uuid)}
     for _ in range(2):
         made.missing()
     assert made.cluster.approved == ["newer"]
