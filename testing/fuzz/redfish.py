@@ -20,7 +20,7 @@ from testing.fuzz.mutations import VALUES, mutated_bytes, mutated_document
 from wires.bmc.access import BmcAccess, Limits
 from wires.bmc.client import CD, ONCE, PXE, Power
 from wires.redfish.capture.tree import BmcCapture
-from wires.redfish.client.connector import SESSIONS
+from wires.redfish.client.adapter import SESSIONS
 from wires.redfish.client.logins import ACCEPTED, REFUSED
 from wires.redfish.probe import BmcProbe
 

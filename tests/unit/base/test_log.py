@@ -54,7 +54,7 @@ def working(machine: str = "", begun: Callable[[Path], None] = lambda _: None) -
 
 
 def say(text: str = "GET /redfish/v1") -> None:
-    logging.getLogger("wires.redfish.client.connector").debug("%s", text)
+    logging.getLogger("wires.redfish.client.adapter").debug("%s", text)
 
 
 def test_each_line_has_its_time_resource_machine_event_and_text(capfd: pytest.CaptureFixture[str]) -> None:
@@ -98,7 +98,7 @@ def test_a_line_that_cannot_be_written_fails_no_work(
 ) -> None:
     monkeypatch.setattr(logging.getLogger("wires"), "propagate", False)  # pytest's own handler raises
     with working():
-        logging.getLogger("wires.redfish.client.connector").debug("%d polls", "no number")
+        logging.getLogger("wires.redfish.client.adapter").debug("%d polls", "no number")
     assert "TypeError" in capfd.readouterr().err
 
 

@@ -15,7 +15,7 @@ from wires.bmc.access import LIMITS, BmcAccess, Limits
 from wires.redfish.boot.idrac import older_path
 from wires.redfish.capture.filter import Rule, filter_document
 from wires.redfish.capture.pseudonyms import Pseudonyms
-from wires.redfish.client.connector import ROOT
+from wires.redfish.client.adapter import ROOT
 from wires.redfish.client.resources import MANAGERS, SYSTEMS
 from wires.redfish.sushy_bmc import SushyBmc
 

@@ -13,7 +13,7 @@ from base.errors import MISSHAPEN, BmcAuthError, BmcError, BmcRefusedError, BmcT
 from base.http_client import causes
 from wires.bmc.access import Limits
 from wires.bmc.client import STARTS_S
-from wires.redfish.client.connector import BmcAdapter
+from wires.redfish.client.adapter import BmcAdapter
 from wires.redfish.client.obstacles import is_late, is_unreachable, obstacle, silence
 from wires.redfish.client.reasons import NO_BASIC, REFUSED_LOGIN, Reason, reason_of
 from wires.redfish.client.tasks import TaskResult

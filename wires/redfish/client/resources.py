@@ -10,7 +10,8 @@ from sushy.resources.system.system import System, SystemCollection
 
 from base.errors import BmcRefusedError
 from wires.bmc.identity import is_shared
-from wires.redfish.client.connector import ROOT, BmcConnector
+from wires.redfish.client.adapter import ROOT
+from wires.redfish.client.connector import BmcConnector
 from wires.redfish.client.quirks import Quirks, quirks_of
 
 SYSTEMS = "/redfish/v1/Systems"

@@ -14,7 +14,7 @@ from base.errors import BmcError, BmcRefusedError, BmcTimeoutError
 from cluster.inventory.model import Card, Cpu, DiscoveredServer, Disk, Gap
 from wires.bmc.access import BmcAccess, Limits
 from wires.redfish.boot.network import network_types
-from wires.redfish.client.connector import ROOT
+from wires.redfish.client.adapter import ROOT
 from wires.redfish.client.resources import SYSTEMS
 from wires.redfish.inventory import cabling, parts
 from wires.redfish.inventory.gaps import gaps_of, joined

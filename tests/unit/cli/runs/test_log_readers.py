@@ -52,7 +52,7 @@ def reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[Action
 
         logging.setLogRecordFactory(at_its_time)
         with log.working(action, URN, "", lambda _: None):
-            logging.getLogger("wires.redfish.client.connector").debug("GET /redfish/v1")
+            logging.getLogger("wires.redfish.client.adapter").debug("GET /redfish/v1")
             log.about("m0")
             run_steps(rig.installation().run(), rig.clock)
             log.about("m1")

@@ -89,7 +89,7 @@ def test_a_run_that_was_killed_ends_with_its_last_line() -> None:
 
 def test_requests_and_probes_are_no_steps() -> None:
     request = logging.makeLogRecord(
-        {"name": "wires.redfish.client.connector", "msg": "GET /redfish/v1", "machine": "m0"}
+        {"name": "wires.redfish.client.adapter", "msg": "GET /redfish/v1", "machine": "m0"}
     )
     assert timelines_of(entries_in([JsonLine().format(request)])) == []
 

@@ -25,7 +25,7 @@ from testing.documents import table
 from testing.fakes.fleet.fleet import Fault, uuid_of
 from testing.fakes.fleet.vendors import VENDORS
 from testing.server_under_test import BMC_S, HOST_S, NAME, ServerUnderTest, server
-from wires.redfish.client.connector import BmcAdapter
+from wires.redfish.client.adapter import BmcAdapter
 from wires.redfish.client.logins import REFUSED
 
 ONE_OF_EACH = {"ForceOff": 1, "On": 2}

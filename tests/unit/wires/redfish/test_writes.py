@@ -17,7 +17,7 @@ from tests.unit.wires.bmc.methods import READS, WRITES, refuse
 from tests.unit.wires.redfish.one_bmc import OneBmc
 from wires.bmc.access import BmcAccess
 from wires.bmc.client import LEGACY, UEFI
-from wires.redfish.client import connector
+from wires.redfish.client import adapter
 
 VIRTUAL_CD = "redfish-virtualmedia"
 
@@ -38,7 +38,7 @@ def check_course(it: ServerUnderTest, monkeypatch: pytest.MonkeyPatch) -> list[W
             raise UnplannedWriteError(f"not made: {write.action}", where=write.target)
         made.append(write)
 
-    monkeypatch.setattr(connector, "make", make)
+    monkeypatch.setattr(adapter, "make", make)
     try:
         outs = BmcHostOuts(found=it.take_over())
         it.install()
@@ -77,7 +77,7 @@ def test_a_secure_boot_on_an_idrac_takes_most_of_the_words(tmp_path: Path, monke
 def test_a_write_that_is_refused_is_not_sent(it: OneBmc, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     if name in ("trust", "eject"):
         it.fleet.change(0, image="http://192.0.2.1/before.iso")
-    monkeypatch.setattr(connector, "make", refuse)
+    monkeypatch.setattr(adapter, "make", refuse)
     bmc = it.client()
     with pytest.raises(UnplannedWriteError, match=r"^BMC http://"):
         WRITES[name](bmc)
@@ -86,7 +86,7 @@ def test_a_write_that_is_refused_is_not_sent(it: OneBmc, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("name", READS)
 def test_a_read_writes_nothing(it: OneBmc, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    monkeypatch.setattr(connector, "make", refuse)
+    monkeypatch.setattr(adapter, "make", refuse)
     READS[name](it.client())
     assert it.writes == []
 
@@ -100,7 +100,7 @@ def test_a_request_that_no_write_names_is_not_sent(it: OneBmc, method: str) -> N
 
 
 def test_a_login_is_no_write(it: OneBmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(connector, "make", refuse)
+    monkeypatch.setattr(adapter, "make", refuse)
     bmc = it.client(session=True)
     bmc.power()
     bmc.close()

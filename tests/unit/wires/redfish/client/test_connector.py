@@ -18,7 +18,7 @@ from testing.fakes.fleet.fleet import Fault, Fleet, Options, Pace, running
 from tests.unit.wires.redfish.one_bmc import MANAGER, RESET, SYSTEM, OneBmc, one_bmc
 from wires.bmc.access import LIMITS, BmcAccess, Limits
 from wires.bmc.client import Power
-from wires.redfish.client import connector
+from wires.redfish.client import adapter
 from wires.redfish.probe import BmcProbe
 from wires.redfish.sushy_bmc import SushyBmc
 
@@ -82,7 +82,7 @@ def test_only_an_insert_has_the_time_to_download_an_image(it: OneBmc, monkeypatc
         limits.append(seconds)
         yield
 
-    monkeypatch.setattr(connector, "time_limit", noting)
+    monkeypatch.setattr(adapter, "time_limit", noting)
     bmc = it.client()
     bmc.insert("http://192.0.2.1/x.iso")
     bmc.media()
@@ -92,13 +92,13 @@ def test_only_an_insert_has_the_time_to_download_an_image(it: OneBmc, monkeypatc
 
 def test_a_bmc_that_is_not_there_is_given_up_after_seconds(it: OneBmc, monkeypatch: pytest.MonkeyPatch) -> None:
     limits = list[object]()
-    send = connector.BmcAdapter.send
+    send = adapter.BmcAdapter.send
 
-    def noting(self: connector.BmcAdapter, *args: Any, **kwargs: Any) -> Response:
+    def noting(self: adapter.BmcAdapter, *args: Any, **kwargs: Any) -> Response:
         limits.append(kwargs["timeout"])
         return send(self, *args, **kwargs)
 
-    monkeypatch.setattr(connector.BmcAdapter, "send", noting)
+    monkeypatch.setattr(adapter.BmcAdapter, "send", noting)
     it.client().request_power(Power.ON)
     assert limits == [(10, 30), (10, 30)], "to connect, and until the first byte"
 

@@ -25,7 +25,7 @@ def logged(caplog: pytest.LogCaptureFixture) -> pytest.LogCaptureFixture:
 def lines(it: OneBmc, logged: pytest.LogCaptureFixture) -> list[str]:
     """The log, the BMC's base URL and the seconds left out."""
     base = f"{it.fleet.base(0)} "
-    messages = [record.getMessage() for record in logged.records if record.name == "wires.redfish.client.connector"]
+    messages = [record.getMessage() for record in logged.records if record.name == "wires.redfish.client.adapter"]
     assert all(line.startswith(base) for line in messages)
     return [re.sub(r"\d+\.\d{3} s", "N s", line.removeprefix(base)) for line in messages]
 
