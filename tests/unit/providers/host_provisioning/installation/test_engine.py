@@ -1,6 +1,5 @@
-"""The installation of one host: evidence, convergence after a kill, deadlines."""
+"""The installation of one host: what its BMC and the evidence show decides what is written."""
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,7 +15,7 @@ from base.errors import (
     BmcTransientError,
     ProvisioningError,
 )
-from providers.host_provisioning.installation.engine import INSTALLED, RUNS
+from providers.host_provisioning.installation.engine import RUNS
 from testing.fakes.bmc import UUID, FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.media import FakeMedia
@@ -109,16 +108,6 @@ def test_a_drive_that_is_there_at_once_is_not_waited_for() -> None:
         rig.clock.sleep(seconds)
     assert rig.is_installed()
     assert min(waits) > 0
-
-
-def test_only_the_last_report_says_how_long_the_installation_took() -> None:
-    rig = Rig()
-    began = rig.clock.now()
-    rig.run()
-    *earlier, last = rig.reports
-    assert last.step == INSTALLED
-    assert last.took_s == round(rig.clock.now() - began, 1) > 0
-    assert [progress.took_s for progress in earlier] == [None] * len(earlier)
 
 
 def test_an_installation_that_ended_unobserved_counts_as_done() -> None:
@@ -335,193 +324,6 @@ def test_nothing_is_decided_while_the_power_changes() -> None:
     assert rig.bmc.writes == [], "it was on its way to On"
 
 
-def test_an_iso_that_is_never_read_is_an_error_before_the_deadline() -> None:
-    rig = Rig()
-    rig.bmc.read_by_bmc = lambda _: None
-    rig.bmc.install_s = 1e9
-    error = r"from http://media within 1,8\d\d s: the server is on, .*reads Cd Continuous.*raise deadlines\.host_s"
-    with pytest.raises(ProvisioningError, match=error):
-        rig.run()
-
-
-def slow(post_s: float) -> Rig:
-    """Return a server whose firmware takes so long, and whose BMC reads the ISO only then."""
-    return Rig(FakeBmc(FakeClock(), sticky=False, post_s=post_s, reads_at_boot=True))
-
-
-@pytest.mark.parametrize("post_s", [0, 600, 890, 1000, 1500, 3500])
-def test_slow_firmware_has_half_of_the_deadline(post_s: float) -> None:
-    """SLOW1: it had 900 s, whatever the deadline."""
-    rig = slow(post_s)
-    run_steps(replace(rig.installation(), deadline_s=7200).run(), rig.clock)
-    assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
-
-
-def test_a_bmc_that_is_busy_while_firmware_starts_has_as_long() -> None:
-    """The same kind as SLOW1: AMI's answers 503 then, and a step ended after 1500 s."""
-    rig, busy_until = slow(2000), list[float]()
-
-    def note(write: str) -> None:
-        if write == "On":
-            busy_until.append(rig.clock.now() + 2000)
-
-    def busy(_: str) -> None:
-        if busy_until and rig.clock.now() < busy_until[-1]:
-            raise BmcTransientError("HTTP 503")
-
-    rig.bmc.lost, rig.bmc.fault = note, busy
-    run_steps(replace(rig.installation(), deadline_s=7200).run(), rig.clock)
-    assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
-
-
-@pytest.mark.parametrize("post_s", [1900, 2500])
-def test_firmware_that_is_slower_is_not_switched_off_by_the_next_run(post_s: float) -> None:
-    """SLOW1: the next run switched it off in the middle of its POST, for ever."""
-    rig = slow(post_s)
-    with pytest.raises(ProvisioningError, match=r"reads Cd Once.*if the server was still starting"):
-        rig.run()
-    installation = rig.run()
-    assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
-    assert installation.iso_sha256 == rig.media.revision
-
-
-def test_the_next_run_has_the_bmc_verify_by_its_own_certificate() -> None:
-    """S9 and SLOW1: the firmware is left to start, and the BMC then reads from a server with another key."""
-    rig = slow(1900)
-    rig.media.pem = "of the first run"
-    with pytest.raises(ProvisioningError, match=r"reads Cd Once"):
-        rig.run()
-    assert rig.bmc.trusted == "of the first run"
-    rig.media.pem = "of the second run"
-    rig.run()
-    assert (rig.is_installed(), rig.bmc.writes) == (True, [*INSERTED, "On", *FROM_DISK])
-    assert rig.bmc.trusted == "of the second run"
-
-
-def test_an_image_that_the_bmc_drops_at_the_start_is_no_firewall() -> None:
-    """The same kind as SLOW1: a wrong cause. An empty drive would have the next run adopt what runs there."""
-    rig = slow(60)
-    rig.bmc.lost = lambda write: setattr(rig.bmc, "image", None) if write == "On" and not rig.bmc.installs else None
-    with pytest.raises(ProvisioningError, match=r"its virtual CD drive is empty\. Fix: switch the server off"):
-        rig.run()
-    assert 120 <= rig.clock.now() - 1000 <= 150, "two reads of the drive, a minute apart"
-    rig.bmc.lost = lambda _: None
-    rig.bmc.request_power(Power.OFF)
-    rig.clock.sleep(10)
-    rig.run()
-    assert rig.is_installed()
-
-
-def test_an_image_that_the_bmc_drops_later_is_named_at_the_deadline() -> None:
-    """Issue 42, 8, and the same kind: the live system has read some of its ISO, and cannot go on without the rest."""
-    rig = Rig()
-    rig.bmc.lost = lambda write: rig.bmc.eject() if write == "On" and not rig.bmc.installs else None
-    rig.bmc.install_s = 1e9
-    with pytest.raises(BmcTimeoutError, match=r"virtual CD drive is empty; .* Fix: switch the server off"):
-        rig.run()
-
-
-def test_an_image_that_somebody_else_inserts_at_the_start_is_named() -> None:
-    """Issue 42, 8, and the same kind: the drive is full, and not of the boot ISO."""
-    rig = slow(60)
-    rig.bmc.lost = lambda write: setattr(rig.bmc, "image", "nfs://192.0.2.9/other.iso") if write == "On" else None
-    named = r"virtual CD drive has nfs://192\.0\.2\.9.*Fix: switch the server off"
-    with pytest.raises(ProvisioningError, match=named):
-        rig.run()
-
-
-def test_a_drive_that_reads_empty_for_a_moment_is_not_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = slow(600)
-    reads = iter([None])
-
-    def media() -> str | None:
-        return next(reads, rig.bmc.image) if rig.bmc.state is Power.ON else rig.bmc.image
-
-    monkeypatch.setattr(rig.bmc, "media", media)
-    rig.run()
-    assert (rig.is_installed(), next(reads, "read")) == (True, "read")
-
-
-def test_firmware_that_does_not_come_to_boot_is_started_again() -> None:
-    rig = slow(1e9)
-    with pytest.raises(ProvisioningError):
-        rig.run()
-    rig.bmc.post_s = 0
-    rig.run()
-    assert (rig.is_installed(), rig.bmc.writes.count("Off")) == (True, 1)
-
-
-@pytest.mark.parametrize("gone", ["off", "unread"])
-def test_a_server_that_an_ended_run_left_starting_may_go_off(gone: str) -> None:
-    rig = slow(1e9)
-    with pytest.raises(ProvisioningError):
-        rig.run()
-    rig.bmc.post_s = 0
-    if gone == "off":
-        rig.bmc._events = [(rig.clock.now() + 60, rig.bmc._switch_off)]
-    rig.run()
-    assert rig.is_installed()
-
-
-def test_another_boot_iso_is_not_waited_for() -> None:
-    rig = slow(1e9)
-    with pytest.raises(ProvisioningError):
-        rig.run()
-    rig.bmc.post_s, rig.media.revision, before = 0, "cd" * 32, rig.clock.now()
-    rig.run()
-    assert rig.is_installed()
-    assert rig.clock.now() - before < 300
-
-
-def test_progress_names_each_reader_of_the_iso(monkeypatch: pytest.MonkeyPatch) -> None:
-    rig = Rig()
-    monkeypatch.setattr(FakeMedia, "progress", lambda _, url: f"192.0.2.9 has read 37 MB of {url[-16:]}")
-    rig.run()
-    read = [line for line in rig.lines if "has read" in line]
-    assert read
-    assert all(line.startswith(f"installing from ISO: 192.0.2.9 has read 37 MB of {NAME}.iso; ") for line in read)
-
-
-def test_progress_is_a_line_per_change_and_a_heartbeat() -> None:
-    rig = Rig()
-    rig.bmc.install_s = 300
-    seconds = rig.run().seconds
-    beats = [line for line in rig.lines if line.startswith("installing from ISO")]
-    assert 20 <= len(beats) <= 31
-    assert re.search(r"s spent, at most 3,\d{3} s left$", beats[0])
-    assert re.fullmatch(r"installed: \d{3} s spent", rig.lines[-1])
-    assert seconds["installing from ISO"] >= 300
-
-
-def test_the_time_left_is_estimated_from_an_earlier_installation() -> None:
-    rig = Rig()
-    rig.bmc.install_s = 300
-    installation = replace(rig.installation(), expected_s=200.0)
-    run_steps(installation.run(), rig.clock)
-    beats = [line.partition(": ")[2] for line in rig.lines if line.startswith("installing from ISO")]
-    assert re.fullmatch(r"(\d+) s spent, about (\d+) s left, at most 3,\d{3} s", beats[0])
-    assert {sum(map(int, re.findall(r"(\d+) s (?:spent|left)", beat))) for beat in beats if "about" in beat} <= {
-        199,
-        200,
-        201,
-    }
-    assert re.fullmatch(
-        r"\d+ s spent, longer than the 200 s of the last installation, at most 3,\d{3} s left", beats[-1]
-    )
-
-
-def test_a_time_that_is_no_longer_allowed_is_not_expected() -> None:
-    rig = Rig()
-    run_steps(replace(rig.installation(), expected_s=DEADLINE_S + 1).run(), rig.clock)
-    assert not [line for line in rig.lines if "about" in line]
-
-
-def test_a_host_that_runs_already_has_nothing_left() -> None:
-    rig = running(None)
-    run_steps(replace(rig.installation(), expected_s=200.0).run(), rig.clock)
-    assert re.fullmatch(r"adopted: \d+ s spent", rig.lines[-1])
-
-
 def test_the_error_of_a_host_that_is_never_up_says_what_it_lacks() -> None:
     rig = Rig()
     rig.bmc.answers = False
@@ -558,89 +360,3 @@ def test_the_first_error_of_a_failed_first_boot_says_what_ends_it() -> None:
     rig.bmc.answers = True
     rig.run()
     assert (rig.bmc.installs, rig.is_installed()) == (2, True)
-
-
-CHOSEN = "chosen deviceName: /dev/sda, model: X"
-REFUSED = "refused no disk fits hctl: 0:0:0:1. Disks found: deviceName: /dev/sda, hctl: 0:0:0:0"
-
-
-@pytest.mark.parametrize(
-    ("says", "disk"),
-    [
-        pytest.param(CHOSEN, "deviceName: /dev/sda, model: X", id="chosen"),
-        pytest.param("", "", id="not-reached"),
-        pytest.param("refusedly chosen", "", id="another-word"),
-    ],
-)
-def test_the_disk_that_the_live_system_chose_is_recorded(says: str, disk: str) -> None:
-    rig = Rig()
-    rig.media.report = says
-    assert rig.run().disk == disk
-    assert rig.is_installed()
-
-
-def test_a_live_system_without_a_fitting_disk_is_stopped_with_its_report() -> None:
-    rig = Rig()
-
-    def refuse(write: str) -> None:
-        if write == "On":
-            rig.bmc.install_s, rig.media.report = DEADLINE_S, REFUSED
-
-    rig.bmc.lost, before = refuse, rig.clock.now()
-    with pytest.raises(ProvisioningError) as caught:
-        rig.run()
-    assert str(caught.value) == (
-        "https://bmc/redfish/v1/Systems/1: nothing was wiped: no disk fits hctl: 0:0:0:1. "
-        "Disks found: deviceName: /dev/sda, hctl: 0:0:0:0. "
-        "Fix: correct the host's rootDeviceHints, or its disks, then run `pulumi up` again"
-    )
-    assert rig.bmc.writes == [*INSERTED, "On", "Off", "eject"]
-    assert rig.clock.now() < before + 120
-    assert rig.bmc.installs == 0
-
-
-def test_a_live_system_with_a_stale_disk_is_stopped_with_its_report() -> None:
-    rig = Rig()
-
-    def refuse(write: str) -> None:
-        if write == "On":
-            rig.bmc.install_s, rig.media.report = DEADLINE_S, "stale /dev/sdb3 is labelled boot: serialNumber: S1"
-
-    rig.bmc.lost = refuse
-    with pytest.raises(ProvisioningError) as caught:
-        rig.run()
-    assert str(caught.value) == (
-        "https://bmc/redfish/v1/Systems/1: nothing was wiped: stale disks: /dev/sdb3 is labelled boot: "
-        "serialNumber: S1. Fix: take each of them out, or erase it; or, if all that is on it may be lost, list a "
-        "serialNumber or wwn that only it has in wipe_disks.okd-master-0, then run `pulumi up` again"
-    )
-    assert rig.bmc.writes == [*INSERTED, "On", "Off", "eject"]
-
-
-def test_what_coreos_installer_said_last_reaches_the_error() -> None:
-    """ISO-WORD: it was an hour of waiting, and `look at the server's console`."""
-    rig = Rig()
-
-    def fail(write: str) -> None:
-        if write == "On":
-            rig.bmc.install_s, rig.media.report = DEADLINE_S, "failed Error: opening /dev/sda: Read-only file system"
-
-    rig.bmc.lost, before = fail, rig.clock.now()
-    with pytest.raises(ProvisioningError) as caught:
-        rig.run()
-    assert str(caught.value) == (
-        "https://bmc/redfish/v1/Systems/1: coreos-installer failed: Error: opening /dev/sda: Read-only file system. "
-        "Fix: correct what it names, the disk or the boot ISO, then run `pulumi up` again"
-    )
-    assert rig.bmc.writes == [*INSERTED, "On", "Off", "eject"]
-    assert rig.clock.now() < before + 120
-
-
-def test_a_refusing_system_that_is_switched_off_is_not_installed(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    rig = Rig()
-    monkeypatch.setattr(rig.media, "disk_report", lambda _: REFUSED if rig.bmc.installs else "")
-    with pytest.raises(ProvisioningError, match="nothing was wiped"):
-        rig.run()
-    assert "override Hdd Once" not in rig.bmc.writes
