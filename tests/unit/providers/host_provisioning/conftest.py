@@ -1,0 +1,15 @@
+"""Fixtures of a resource whose installations are stand-ins."""
+
+import pytest
+
+from providers.host_provisioning import composition, provision
+from testing.fakes.clock import FakeClock
+from tests.unit.providers.host_provisioning.rollouts import Rollouts
+
+
+@pytest.fixture
+def rollouts(monkeypatch: pytest.MonkeyPatch) -> Rollouts:
+    made = Rollouts()
+    monkeypatch.setattr(provision, "install_all", made)
+    monkeypatch.setattr(composition, "SYSTEM_CLOCK", FakeClock())
+    return made
