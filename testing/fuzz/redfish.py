@@ -11,8 +11,9 @@ from random import Random
 from pydantic import SecretStr
 
 from base.errors import BmcError
+from testing.fakes.fleet.figures import Pace
 from testing.fakes.fleet.http import Answer, Request
-from testing.fakes.fleet.machine import Machine, Pace
+from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.service import Service
 from testing.fakes.fleet.vendors import VENDORS
 from testing.fuzz.engine import CANARY, Surface

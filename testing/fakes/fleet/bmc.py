@@ -6,8 +6,9 @@ from collections import deque
 from collections.abc import Coroutine
 
 from testing.fakes.fleet.faults import KINDS, Fault
+from testing.fakes.fleet.figures import Received
 from testing.fakes.fleet.http import Answer, Connection, Request
-from testing.fakes.fleet.machine import Machine, Received
+from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.service import Service
 
 

@@ -16,7 +16,8 @@ from typing import Any
 
 from testing.fakes.fleet.captured import vendor_of
 from testing.fakes.fleet.faults import ALWAYS, Fault
-from testing.fakes.fleet.machine import Figures, Pace, Received, State, serial_of, uuid_of
+from testing.fakes.fleet.figures import Figures, Pace, Received, State
+from testing.fakes.fleet.machine import serial_of, uuid_of
 from testing.fakes.fleet.server import Options, address_of, serve
 
 __all__ = [

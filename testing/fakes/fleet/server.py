@@ -18,8 +18,9 @@ from testing.fakes.fleet.bmc import Api, Bmc
 from testing.fakes.fleet.certificates import Certificates
 from testing.fakes.fleet.faults import Fault
 from testing.fakes.fleet.fetch import fetch
+from testing.fakes.fleet.figures import Figures, Pace
 from testing.fakes.fleet.http import Answer, Connection, Receiver, Request
-from testing.fakes.fleet.machine import Figures, Machine, Pace
+from testing.fakes.fleet.machine import Machine
 from testing.fakes.fleet.service import Service
 
 API_PORT = 6443
