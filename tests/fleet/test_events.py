@@ -15,15 +15,7 @@ from fleet import desk
 from fleet.connection import NAMESPACE
 from fleet.messages import Order, Rollout, Wave
 from fleet.worker import workflow_worker
-from fleet.workflows import (
-    APPROVAL,
-    IN_PRODUCTION,
-    STOPPED,
-    UPGRADE,
-    RolloutWorkflow,
-    cluster_id,
-    rollout_id,
-)
+from fleet.workflows import APPROVAL, IN_PRODUCTION, STOPPED, UPGRADE, RolloutWorkflow, cluster_id, rollout_id
 from testing.approvers import JANE
 from testing.fakes.site_worker import FakeSiteWorker
 from testing.histories import CONVERTER

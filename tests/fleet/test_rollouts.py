@@ -1,89 +1,34 @@
-"""Rollouts: waves, slots, gates, problems, cancellations. Server and workflows are real, the sites stand-ins."""
+"""Rollouts: waves, slots, gates, problems, notices. Server and workflows are real, the sites stand-ins."""
 
 import asyncio
-import re
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
-from temporalio.api.enums.v1 import EventType
-from temporalio.client import Client, WorkflowExecutionStatus, WorkflowFailureError, WorkflowUpdateFailedError
-from temporalio.exceptions import ApplicationError, TerminatedError
+from temporalio.client import WorkflowUpdateFailedError
+from temporalio.exceptions import ApplicationError
 
 from base.errors import ConfigError
 from fleet import desk
 from fleet.approvers import Subject, signer
-from fleet.codec import KEY_FILE, ONE_KEY, sealing
-from fleet.connection import NAMESPACE
-from fleet.keys import KEY_BYTES
-from fleet.messages import Approval, Order, Rollout, Wave
+from fleet.messages import Approval
 from fleet.notices import URL_FILE
-from fleet.worker import workflow_worker
-from fleet.workflows import IN_PRODUCTION, PHASES, QUEUE, UPGRADE, ClusterWorkflow, attributes, cluster_id, rollout_id
+from fleet.workflows import IN_PRODUCTION, PHASES, UPGRADE, ClusterWorkflow, cluster_id, rollout_id
 from testing.approvers import JANE, public_key
 from testing.fakes.web_hook import web_hook
-from testing.histories import CONVERTER, record
-from testing.rollouts import DEADLINE_S, POLL_S, Rollouts, rollouts
-from testing.sites.temporal import TemporalServer
-
-Scenario = Callable[[Rollouts], Awaitable[None]]
-Play = Callable[[str, Scenario], None]
+from testing.histories import record
+from testing.rollouts import Rollouts
+from tests.fleet.scenarios import CHECK, GATE, PREVIEW, UP, Play, in_production, order, wave
 
 pytestmark = pytest.mark.fleet
-CHECK, PREVIEW, UP, GATE = "check", "bootstrap: preview", "bootstrap: up", "bootstrap: waits for approval"
 LAST_GATE = "production: waits for approval"
-CANCELLED = "ended: Cancelled"
-TOO_MANY = "not started: too many of its wave have ended before production"
-
-
-@pytest.fixture
-def play(temporal: TemporalServer) -> Play:
-    """Play a scenario at a site of the scenario's name, which has a worker."""
-
-    def played(name: str, scenario: Scenario) -> None:
-        async def at_site() -> None:
-            async with (
-                rollouts(temporal.address, name) as found,
-                found.site.worker(found.client, name),
-                asyncio.timeout(DEADLINE_S),
-            ):
-                await scenario(found)
-
-        asyncio.run(at_site())
-
-    return played
-
-
-def order(cluster: str, *gates: str, approvals: tuple[Approval, ...] = (), notifies: bool = False) -> Order:
-    """Return the order of a cluster whose site is the first word of its name."""
-    return Order(cluster, cluster.partition("-")[0], "c0ffee", list(gates), list(approvals), notifies)
-
-
-def wave(*orders: Order, at_a_time: int = 1, hold_at: int = 1) -> Wave:
-    return Wave(list(orders), at_a_time, hold_at)
-
-
-def in_production(*clusters: str) -> dict[str, str]:
-    return dict.fromkeys(clusters, IN_PRODUCTION)
 
 
 async def waits_with(fleet: Rollouts, cluster: str, digest: str) -> bool:
     """Whether a cluster waits for the approval of this preview."""
     status = await fleet.at(cluster, GATE)
     return status.preview is not None and status.preview.digest == digest
-
-
-async def has_begun(fleet: Rollouts, cluster: str, step: str) -> bool:
-    return fleet.site.begun[cluster, step] > 0
-
-
-async def is_asked_to_cancel(fleet: Rollouts, cluster: str) -> bool:
-    """Whether the server wants to interrupt a step of a cluster."""
-    history = await fleet.cluster(cluster).fetch_history()
-    kinds = {event.event_type for event in history.events}
-    return EventType.EVENT_TYPE_ACTIVITY_TASK_CANCEL_REQUESTED in kinds
 
 
 @pytest.mark.golden
@@ -256,56 +201,6 @@ def test_an_update_that_would_do_something_else_needs_a_new_approval(play: Play,
 
 
 @pytest.mark.golden
-def test_a_rollout_ends_with_the_wave_of_a_cancelled_canary(play: Play, accept_golden: bool) -> None:
-    async def scenario(fleet: Rollouts) -> None:
-        fleet.site.held["canary-a", UP] = asyncio.Event()
-        rollout = await fleet.start(wave(order("canary-a"), order("canary-b")), wave(order("canary-c")))
-        await fleet.at("canary-a", UP)
-        await desk.cancel(fleet.client, "canary-a")
-        assert await rollout.result() == {"canary-a": CANCELLED, "canary-b": TOO_MANY}
-        assert await fleet.course("canary-a cancelled") == ["canary-a begins", "canary-a cancelled"]
-        await record(fleet.client, cluster_id("canary-a"), "cancelled", accept=accept_golden)
-
-    play("canary", scenario)
-
-
-@pytest.mark.parametrize(("hold_at", "end_of_next"), [(1, TOO_MANY), (2, IN_PRODUCTION)])
-def test_a_stopped_cluster_that_is_cancelled_counts_as_stopped_for_good(
-    play: Play, hold_at: int, end_of_next: str
-) -> None:
-    async def scenario(fleet: Rollouts) -> None:
-        fleet.site.problems["given-a", CHECK] = "no such commit"
-        first = wave(order("given-a"), order("given-b"), hold_at=hold_at)
-        rollout = await fleet.start(first, wave(order("given-c")))
-        await fleet.course("given-a stopped")
-        await desk.cancel(fleet.client, "given-a")
-        assert await rollout.result() == {"given-a": CANCELLED, "given-b": end_of_next}
-
-    play("given", scenario)
-
-
-@pytest.mark.parametrize("problem", ["", "no such commit"])
-def test_a_cluster_that_is_cancelled_begins_no_further_step(play: Play, problem: str) -> None:
-    """Though the site learns of it too late to interrupt the step that it does."""
-
-    async def scenario(fleet: Rollouts) -> None:
-        held = fleet.site.held["late-a", CHECK] = asyncio.Event()
-        fleet.site.problems |= {("late-a", CHECK): problem} if problem else {}
-        fleet.site.deaf.add("late-a")
-        rollout = await fleet.start(wave(order("late-a")))
-        await fleet.until(partial(has_begun, fleet, "late-a", CHECK))
-        await desk.cancel(fleet.client, "late-a")
-        await fleet.until(partial(is_asked_to_cancel, fleet, "late-a"))
-        status = (await fleet.cluster("late-a").describe()).status
-        assert status is WorkflowExecutionStatus.RUNNING, "the site is still at work"
-        held.set()
-        assert await rollout.result() == {"late-a": CANCELLED}
-        assert set(fleet.site.begun) == {("late-a", CHECK)}
-
-    play("late", scenario)
-
-
-@pytest.mark.golden
 def test_people_are_notified_when_a_cluster_waits_for_them_and_is_done(
     play: Play, accept_golden: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -349,33 +244,6 @@ def test_a_web_hook_that_is_down_holds_no_cluster(
     play("down", scenario)
 
 
-@pytest.mark.parametrize(("gates", "step"), [((), UP), (("bootstrap",), GATE)], ids=["at-work", "all-at-gates"])
-def test_a_cancelled_rollout_leaves_its_clusters_and_starts_no_further(
-    play: Play, gates: tuple[str, ...], step: str
-) -> None:
-    async def scenario(fleet: Rollouts) -> None:
-        held = fleet.site.held["left-b", UP] = asyncio.Event()
-        rollout = await fleet.start(
-            wave(order("left-a", "bootstrap"), order("left-b", *gates)), wave(order("left-c"))
-        )
-        await fleet.at("left-b", step)
-        if gates:
-            await fleet.course("left-b waits")
-        await desk.cancel_rollout(fleet.client, "left")
-        with pytest.raises(WorkflowFailureError) as ended:
-            await rollout.result()
-        assert isinstance(ended.value.cause, TerminatedError)
-        held.set()
-        for cluster in ("left-a", "left-b") if gates else ("left-a",):
-            await fleet.approve(cluster, f"{cluster}-bootstrap")
-        for cluster in ("left-a", "left-b"):
-            await fleet.cluster(cluster).result()
-        with pytest.raises(ConfigError, match="left-c: has no workflow"):
-            await desk.describe(fleet.client, "left-c")
-
-    play("left", scenario)
-
-
 def test_a_cluster_with_its_control_plane_begins_with_production(play: Play) -> None:
     async def scenario(fleet: Rollouts) -> None:
         fleet.site.phases["half-a"] = ["production"]
@@ -386,156 +254,3 @@ def test_a_cluster_with_its_control_plane_begins_with_production(play: Play) -> 
         }
 
     play("half", scenario)
-
-
-def test_a_site_without_a_worker_is_waited_for(play: Play) -> None:
-    async def scenario(fleet: Rollouts) -> None:
-        async def rows() -> list[tuple[str, str, str]]:
-            found = await desk.cluster_statuses(fleet.client)
-            return [(row.cluster, row.step, row.waits_for) for row in found if row.site == "alone"]
-
-        async def is_waited_for() -> bool:
-            return await rows() == [("alone-a", CHECK, "the site's worker")]
-
-        async def is_in_production() -> bool:
-            return await rows() == [("alone-a", IN_PRODUCTION, "")]
-
-        rollout = await fleet.start(wave(order("alone-a")))
-        await fleet.until(is_waited_for)
-        async with fleet.site.worker(fleet.client, "alone"):
-            assert await rollout.result() == in_production("alone-a")
-        await fleet.until(is_in_production)
-
-    play("another", scenario)
-
-
-def test_a_cluster_that_is_cancelled_before_its_site_has_begun_ends(play: Play) -> None:
-    """The server then answers for the site, with words that nobody sealed."""
-
-    async def scenario(fleet: Rollouts) -> None:
-        rollout = await fleet.start(wave(order("absent-a")))
-        await fleet.at("absent-a", CHECK)
-        await desk.cancel(fleet.client, "absent-a")
-        assert await rollout.result() == {"absent-a": CANCELLED}
-
-    play("nobody", scenario)
-
-
-def test_one_that_is_cancelled_while_its_sites_worker_is_dead_is_cancelled(play: Play) -> None:
-    """The attempt ends by the server's timeout, and no other begins."""
-
-    async def scenario(fleet: Rollouts) -> None:
-        fleet.site.held["dead-a", CHECK] = asyncio.Event()
-        fleet.site.deaf.add("dead-a")
-        rollout = await fleet.start(wave(order("dead-a")))
-        await fleet.until(partial(has_begun, fleet, "dead-a", CHECK))
-        await desk.cancel(fleet.client, "dead-a")
-        assert await rollout.result() == {"dead-a": CANCELLED}
-        assert fleet.site.begun["dead-a", CHECK] == 1
-        fleet.site.held["dead-a", CHECK].set()
-
-    play("dead", scenario)
-
-
-def test_a_cluster_tells_only_the_rollout_that_started_it(play: Play) -> None:
-    """A later one of the same name, by default the commit's, is not held by what an earlier one left."""
-
-    async def scenario(fleet: Rollouts) -> None:
-        held = fleet.site.held["same-a", UP] = asyncio.Event()
-        before = await fleet.start(wave(order("same-a"), order("same-b")))
-        await fleet.at("same-a", UP)
-        await desk.cancel_rollout(fleet.client, "same")
-        with pytest.raises(WorkflowFailureError):
-            await before.result()
-        blocked = fleet.site.held["same-b", UP] = asyncio.Event()
-        rollout = await fleet.start(wave(order("same-b"), order("same-c")))
-        await fleet.at("same-b", UP)
-        fleet.site.problems["same-a", UP] = "no such disk"
-        held.set()
-        await fleet.at("same-a", f"{UP}: stopped")
-        blocked.set()
-        assert await rollout.result() == in_production("same-b", "same-c")
-        await fleet.cluster("same-a").terminate()
-
-    play("same", scenario)
-
-
-def test_one_that_has_ended_takes_nothing(play: Play) -> None:
-    async def scenario(fleet: Rollouts) -> None:
-        rollout = await fleet.start(wave(order("over-a")))
-        await rollout.result()
-        for asked in (
-            fleet.approve("over-a", "over-a-production"),
-            desk.retry(fleet.client, "over-a"),
-            desk.cancel(fleet.client, "over-a"),
-        ):
-            with pytest.raises(ConfigError, match="over-a: has no workflow under way"):
-                await asked
-
-    play("over", scenario)
-
-
-def test_status_says_that_the_worker_of_the_workflows_fails(temporal: TemporalServer) -> None:
-    """It has another key than who started the cluster; a rollout was started with yet another."""
-
-    async def scenario() -> None:
-        client, other, third = [
-            await Client.connect(temporal.address, namespace=NAMESPACE, data_converter=each)
-            for each in (CONVERTER, sealing(bytes(KEY_BYTES)), sealing(bytes([1]) * KEY_BYTES))
-        ]
-
-        async def rows() -> dict[str, str]:
-            return {row.cluster: row.waits_for for row in await desk.cluster_statuses(client)}
-
-        async def are_told() -> bool:
-            return [(await rows()).get(each) for each in ("sealed-a", "rollout/sealed")] == [desk.REPAIR] * 2
-
-        await client.start_workflow(
-            ClusterWorkflow.run,
-            order("sealed-a"),
-            id=cluster_id("sealed-a"),
-            task_queue=QUEUE,
-            search_attributes=attributes(order("sealed-a")),
-        )
-        await desk.start(third, Rollout("sealed", [wave(order("sealed-b"))]))
-        async with asyncio.timeout(DEADLINE_S), workflow_worker(other):
-            while not await are_told():
-                await asyncio.sleep(POLL_S)
-            with pytest.raises(ConfigError) as refused:
-                await desk.describe(client, "sealed-a")
-            assert re.fullmatch(
-                "sealed-a: the worker of the workflows fails: attempt [0-9]+: FLEET_KEY_FILE: a message was not "
-                f"sealed with this key, or not for this workflow[.] Fix: {re.escape(desk.FAILING_FIX)}",
-                str(refused.value),
-            )
-            await desk.cancel_rollout(client, "sealed")
-        async with asyncio.timeout(DEADLINE_S), workflow_worker(client):
-            while (await rows())["sealed-a"] == desk.REPAIR:
-                await asyncio.sleep(POLL_S)
-            assert (await desk.describe(client, "sealed-a")).status.step == CHECK
-            assert "rollout/sealed" not in await rows()
-            await client.get_workflow_handle(cluster_id("sealed-a")).terminate()
-
-    asyncio.run(scenario())
-
-
-def test_a_site_with_another_key_is_told_and_goes_on_with_the_right_one(temporal: TemporalServer) -> None:
-    async def scenario() -> None:
-        key = sealing(bytes(KEY_BYTES))
-        other = await Client.connect(temporal.address, namespace=NAMESPACE, data_converter=key)
-        async with rollouts(temporal.address, "keyless") as fleet, asyncio.timeout(DEADLINE_S):
-
-            async def is_told() -> bool:
-                failure = (await desk.describe(fleet.client, "keyless-a")).failure
-                what = "a message was not sealed with this key, or not for this workflow"
-                assert failure in ("", f"{KEY_FILE}: {what}. Fix: {ONE_KEY}")
-                return bool(failure)
-
-            rollout = await fleet.start(wave(order("keyless-a")))
-            await fleet.at("keyless-a", CHECK)
-            async with fleet.site.worker(other, "keyless"):
-                await fleet.until(is_told)
-            async with fleet.site.worker(fleet.client, "keyless"):
-                assert await rollout.result() == in_production("keyless-a")
-
-    asyncio.run(scenario())

@@ -1,4 +1,4 @@
-"""Today's workflows replay what tests/fleet/test_rollouts.py has recorded: those under way outlive a new release."""
+"""Today's workflows replay what tests/fleet has recorded: those under way outlive a new release."""
 
 import asyncio
 import base64
