@@ -210,7 +210,7 @@ class _Loader(yaml.CSafeLoader):
         """Return the tag of a node that has none. PyYAML would ask six rules about each scalar."""
         if kind is yaml.ScalarNode and implicit[0]:
             return _tag(value)
-        tag: str = super().resolve(kind, value, implicit)
+        tag: str = super().resolve(kind, value, implicit)  # type: ignore[no-untyped-call]
         return tag
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:

@@ -60,8 +60,8 @@ class Okd(Operators):
             self._status("ClusterOperator", OPERATORS, name, {"conditions": _conditions(missing, "Degraded")})
         waiting = [name for name, missing in lacks.items() if missing]
         self._is_complete |= not waiting
-        ready = len(lacks) - len(waiting)
-        done = f"{ready} of {len(lacks)} done ({100 * ready // len(lacks)}% complete)"
+        has_all = len(lacks) - len(waiting)
+        done = f"{has_all} of {len(lacks)} done ({100 * has_all // len(lacks)}% complete)"
         what = "" if self._is_complete else f"Working towards {VERSION}: {done}, waiting on {', '.join(waiting)}"
         entry = {"state": "Completed" if self._is_complete else "Partial", **RELEASE}
         status = {
