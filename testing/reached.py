@@ -39,7 +39,8 @@ def reached(changed: Iterable[str], sources: Mapping[str, str], folders: tuple[s
     while pending:
         hit |= pending
         pending = {user for file in pending for user in users.get(_module(file), ())} - hit
-    return sorted(file for file in hit if file.startswith(folders) and Path(file).name.startswith("test_"))
+    there = hit.intersection(sources)
+    return sorted(file for file in there if file.startswith(folders) and Path(file).name.startswith("test_"))
 
 
 def _code_of(file: str, sources: Mapping[str, str]) -> list[str]:

@@ -32,6 +32,7 @@ ALL = ["any/test_any.py", "test_clock.py", "test_files.py", "test_status.py"]
         ("wires/__init__.py", ["test_status.py"]),
         ("cli/status.py", ["test_status.py"]),
         ("tests/unit/test_clock.py", ["test_clock.py"]),
+        ("tests/unit/test_deleted.py", []),
         ("assets/templates/haproxy.cfg.j2", ["test_files.py"]),
         ("tests/unit/any/conftest.py", ["any/test_any.py"]),
         ("tests/conftest.py", ALL),
