@@ -110,7 +110,8 @@ def joining(api: KubeApi) -> str | None:
     kubeconfig = read_kubeconfig("prod")
     assert kubeconfig
     spec = ClusterPowerSpec.of(PLAN, "prod").changed(api_vip=VIP, urn="urn::power")
-    return replace(joining_of(spec, kubeconfig, {}), api=api).missing(HOST, VIP)
+    real = joining_of(spec, kubeconfig, {})
+    return replace(real, api=api, nodes=replace(real.nodes, api=api)).missing(HOST, VIP)
 
 
 def upgrade(api: KubeApi) -> ClusterUpgradeEngine:

@@ -70,7 +70,8 @@ def test_missing_logins_hide_no_missing_option() -> None:
     found = [line.partition(". Fix: ")[0] for line in done.stderr.splitlines()]
     assert done.returncode == 2
     assert "stacks/compact/install-config.yaml: platform.baremetal.hosts[0].bmc.password: missing" in found
-    assert {"config: payload: missing", "config: consent.edge-b: missing"} <= {*found}
+    consent = "config: consent.edge-b: missing; it names the one machine whose disk may be wiped"
+    assert {"config: payload: missing", consent} <= {*found}
     assert "config: payload: missing. Fix: `okd-baremetal payload STACK`\n" in done.stderr
 
 
