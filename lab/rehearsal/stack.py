@@ -19,7 +19,7 @@ from cluster.stack_file import read_stack_file
 from lab import site
 from lab.rehearsal.report import RehearsalError, say
 from lab.twin import Twin
-from providers.host_provisioning.installation.engine import INSTALLED
+from providers.host_provisioning.installation.shown_steps import INSTALLED
 from testing.checkout import copy_program
 from testing.processes import kill
 

@@ -21,8 +21,9 @@ from providers.host_provisioning.etcd_guard import EtcdQuorum
 from providers.host_provisioning.installation.adapters import Adapters, Missing, Target
 from providers.host_provisioning.installation.boot_procedures import BootProcedure, HttpBoot, NetworkBoot, VirtualCd
 from providers.host_provisioning.installation.durations import latest_s
-from providers.host_provisioning.installation.engine import HEARTBEAT_S, Installation
+from providers.host_provisioning.installation.engine import Installation
 from providers.host_provisioning.installation.evidence import Evidence
+from providers.host_provisioning.installation.shown_steps import HEARTBEAT_S
 from providers.host_provisioning.model import HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan
 from providers.host_provisioning.removal import Removal

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from base.log_entries import Event, entries_in
 from base.log_file import runs_of
-from providers.host_provisioning.installation.engine import INSTALLED
+from providers.host_provisioning.installation.shown_steps import INSTALLED
 
 
 def latest_s(stack: str, names: Collection[str]) -> dict[str, float]:

@@ -25,20 +25,19 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 from base.errors import BmcIdentityError, BmcRefusedError, BmcTimeoutError, Fault, ProvisioningError
-from base.progress import Progress
 from boot_media.disk import CHOSEN, FAILED, REFUSED, STALE
 from boot_media.iso import names_boot_iso
 from providers.consent import naming
 from providers.host_provisioning.installation.adapters import Adapters, Target
 from providers.host_provisioning.installation.iso_fault import IsoFault
 from providers.host_provisioning.installation.running_host import UNSEEN_S, RunningHost
+from providers.host_provisioning.installation.shown_steps import HEARTBEAT_S, INSTALLED, WAS_UP, ShownSteps
 from providers.mark_file import Ended
 from wires.bmc.boot_mode import BootMode, SecureBootProof
 from wires.bmc.client import CD, ONCE, SPELLINGS, Identity, Power
 from wires.bmc.steps import STEP_S, Steps, Waits, names_image
 from wires.redfish.client.masking import shown
 
-HEARTBEAT_S = 10.0
 POST_SHARE = 0.5
 """The share of a host's deadline that its firmware may take from power-on to its first read of the ISO.
 
@@ -53,8 +52,6 @@ RUNS = "if `oc get node` shows it by then, remove its line from `reinstall` firs
 ADOPTED = ""
 ADOPTING, FIRST_BOOT = "adopting, as it runs from its disk", "booting from disk"
 TAKING_OUT = "taking it out of the cluster"
-INSTALLED, WAS_UP = "installed", "adopted"
-"""The last step of a host that was installed, and of one that ran already."""
 
 
 @dataclass
@@ -83,11 +80,7 @@ class Installation:
     """The disk that the live system chose; empty if the host was adopted, or could not send it."""
     seconds: dict[str, float] = field(default_factory=dict)
     """Seconds spent in each step, rounded to 0.1."""
-    _step: str = "BMC"
-    _step_at: float = 0.0
-    _reported_at: float = 0.0
-    _deadline: float = 0.0
-    """Time of `clock` at which the installation has failed."""
+    _shown: ShownSteps = field(init=False, repr=False, compare=False)
     _machine: Identity = field(default_factory=lambda: Identity("", ""))
     _url: str = ""
     """URL of the boot ISO; empty until it is served."""
@@ -113,18 +106,26 @@ class Installation:
             OkdBaremetalError: The host was not installed; the message names its BMC.
         """
         clock = self.adapters.clock
-        self._deadline = clock.now() + self.deadline_s
-        self._step_at = clock.now()
+        deadline = clock.now() + self.deadline_s
+        self._shown = ShownSteps(
+            clock=clock,
+            report=self.adapters.report,
+            deadline_s=self.deadline_s,
+            heartbeat_s=self.heartbeat_s,
+            expected_s=self.expected_s,
+            state=self._state,
+            seconds=self.seconds,
+        )
         with self.adapters.guard:  # a lock of the process; see scheduler.py for what must not be held over a yield
             bmc = self.adapters.bmc
             try:
                 bmc.remember()
-                for seconds in self._bring_up(Steps(bmc, clock, self._deadline)):
-                    self._heartbeat()
+                for seconds in self._bring_up(Steps(bmc, clock, deadline)):
+                    self._shown.beat()
                     yield seconds
                     bmc.remember()
             except BmcTimeoutError as error:
-                if self._step in (ADOPTING, FIRST_BOOT):
+                if self._shown.step in (ADOPTING, FIRST_BOOT):
                     self.adapters.evidence.mark.remove()
                 raise self._too_late(error.fault) from None
             finally:
@@ -364,46 +365,25 @@ class Installation:
         return self._missing
 
     def _too_late(self, fault: Fault) -> BmcTimeoutError:
-        spent = self.adapters.clock.now() - self._step_at
+        step, spent = self._shown.step, self._shown.in_step_s
         what = f"{self._missing}; {fault.what}" if self._missing else fault.what
-        text = f"step '{self._step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
+        text = f"step '{step}': {what}; {spent:,.0f} s in it, {self.deadline_s:,.0f} s allowed for the host"
         fix = fault.fix or TOO_LATE
         # The next `up` finds the server in the same state, On with an empty drive, and can only wait for it.
         wipes = "switch it off, then run `pulumi up` again, which wipes and installs it"
-        if self._step == ADOPTING:
+        if step == ADOPTING:
             why = self.host.untouchable
             fix = f"look at the server's console; {why.fix if why else f'if it does not run this cluster, {wipes}'}"
-        elif self._step == FIRST_BOOT and self.host.reinstall:
+        elif step == FIRST_BOOT and self.host.reinstall:
             fix = f"{TOO_LATE}, which wipes it once more; {RUNS}"
-        elif self._step == FIRST_BOOT:
+        elif step == FIRST_BOOT:
             fix = f"{TOO_LATE}, which waits for it; if its first boot has failed, {wipes}"
         return BmcTimeoutError(text, where=self.adapters.bmc.url, fix=fix)
 
     def _enter(self, step: str) -> None:
-        now = self.adapters.clock.now()
-        if step != self._step:
-            self.seconds[self._step] = round(now - self._step_at, 1)
-            self._step, self._step_at, self._missing = step, now, ""
-        self._report(now)
+        if step != self._shown.step:
+            self._missing = ""
+        self._shown.enter(step)
 
-    def _heartbeat(self) -> None:
-        now = self.adapters.clock.now()
-        if now - self._reported_at >= self.heartbeat_s:
-            self._report(now)
-
-    def _report(self, now: float) -> None:
-        self._reported_at = now
-        spent = self.deadline_s - (self._deadline - now)
-        state = self.adapters.media.progress(self._read_url) if self._read_url else self._missing
-        is_last = self._step in (INSTALLED, WAS_UP)
-        time = f"{spent:,.0f} s spent{'' if is_last else self._left(spent)}"
-        detail = f"{state}; {time}" if state else time
-        self.adapters.report(Progress(self._step, detail, took_s=round(spent, 1) if is_last else None))
-
-    def _left(self, spent: float) -> str:
-        limit = f"{max(0, self.deadline_s - spent):,.0f} s"
-        if self.expected_s is None or self.expected_s > self.deadline_s:
-            return f", at most {limit} left"
-        if spent > self.expected_s:
-            return f", longer than the {self.expected_s:,.0f} s of the last installation, at most {limit} left"
-        return f", about {self.expected_s - spent:,.0f} s left, at most {limit}"
+    def _state(self) -> str:
+        return self.adapters.media.progress(self._read_url) if self._read_url else self._missing

@@ -21,7 +21,7 @@ from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.shrinking import Shrinking
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.status import StatusProofs
-from providers.host_provisioning.installation.engine import INSTALLED
+from providers.host_provisioning.installation.shown_steps import INSTALLED
 from testing import plans
 from testing.calls import said
 from testing.checkout import ROOT

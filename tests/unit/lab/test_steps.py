@@ -32,7 +32,7 @@ from lab.rehearsal.stack import Outcome, Stack
 from lab.rehearsal.status import StatusProofs
 from lab.rehearsal.steps import EXPECTED_PREVIEW, TEMPLATES_OF_ALL_ROLES, Rehearsal
 from lab.rehearsal.writer import Writer
-from providers.host_provisioning.installation.engine import INSTALLED
+from providers.host_provisioning.installation.shown_steps import INSTALLED
 from providers.vip_handoff.engine import NOT_ASKED
 from providers.vip_handoff.states import ENDS, State
 from testing import plans

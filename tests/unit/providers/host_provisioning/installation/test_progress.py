@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from providers.host_provisioning.installation.engine import INSTALLED
+from providers.host_provisioning.installation.shown_steps import INSTALLED
 from testing.fakes.media import FakeMedia
 from tests.unit.providers.host_provisioning.installation.rig import DEADLINE_S, NAME, Rig, running
 from wires.bmc.steps import run_steps
