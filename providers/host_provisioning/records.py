@@ -112,7 +112,7 @@ class InstallationPlan:
 
         One that joins has a part in them only if an earlier run was interrupted.
         """
-        again = sorted({*self.reinstall, *self.replaced, *self.joining} - self.adopted)
+        again = sorted({*self.reinstall, *self.replaced, *self.joining})
         return tuple(host for host in again if host in spec.out_of_etcd)
 
     def saves_etcd(self, spec: HostProvisioningSpec) -> bool:
