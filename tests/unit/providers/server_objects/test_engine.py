@@ -207,6 +207,10 @@ def unclaimed(rig: Rig) -> None:
     del rig.store.host("okd-worker-0")["spec"]["consumerRef"]
 
 
+def switched_off(rig: Rig) -> None:
+    rig.store.host("okd-worker-0")["spec"]["online"] = False
+
+
 def claimed_from_elsewhere(rig: Rig) -> None:
     rig.store.host("okd-worker-0")["spec"]["consumerRef"]["namespace"] = "default"
 
@@ -228,6 +232,7 @@ def with_another_address(rig: Rig) -> None:
 REPAIRED = {
     "address": (with_another_address, f"{HOST}: hardware is "),
     "paused": (paused_host, f"{HOST}: annotation baremetalhost.metal3.io/paused, wanted none"),
+    "switched-off": (switched_off, f"{HOST}: online is False, wanted True"),
     "unclaimed": (unclaimed, f"{HOST}: consumerRef is None, wanted "),
     "claimed-from-elsewhere": (claimed_from_elsewhere, f"{HOST}: consumerRef is {{"),
     "provisioning": (
