@@ -41,12 +41,15 @@ def with_bundle(pem: str, **values: Any) -> Change:
     return lambda config: config.update(additionalTrustBundle=pem, **values)
 
 
-def of_the_peer(config: dict[str, Any]) -> None:
-    """Give the second server the BMC of the first."""
-    clusters.fenced(config)
-    first, second = config["controlPlane"]["fencing"]["credentials"]
-    second["address"] = first["address"] + "/"
-    assert second["address"] != first["address"]
+def of_the_peer(index: int) -> Change:
+    """Give one server the BMC of the other."""
+
+    def change(config: dict[str, Any]) -> None:
+        clusters.fenced(config)
+        logins = config["controlPlane"]["fencing"]["credentials"]
+        logins[index]["address"] = logins[1 - index]["address"] + "/"
+
+    return change
 
 
 def by_mac(config: dict[str, Any]) -> None:
@@ -115,10 +118,13 @@ def test_servers_that_can_fence_each_other_are_planned(files: Files, change: Cha
         pytest.param(
             entry(address="redfish+https://192.0.2.2"), f"{CREDENTIALS}[1].address: names no system", id="no-system"
         ),
-        pytest.param(
-            of_the_peer,
-            f"{CREDENTIALS}[1].address: is that of okd-master-0, which would be switched off in its place",
-            id="the-peers",
+        *(
+            pytest.param(
+                of_the_peer(index),
+                f"{CREDENTIALS}[{index}].address: is that of okd-master-{1 - index}, which would be switched off",
+                id=f"the-peers-{index}",
+            )
+            for index in (0, 1)
         ),
         pytest.param(
             verified(with_bundle(CA), lambda config: bare(config).update(bmcVerifyCA=CA)),
