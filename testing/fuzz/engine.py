@@ -21,12 +21,8 @@ SURFACES = ("commands", "discovery", "frames", "ipmi", "masks", "netbox", "reade
 """Modules beside this one."""
 CANARY = "CNRY7Qx4vT"
 """A part of each secret: no output may have it."""
-CPU_S, TIME_S, MEMORY_BYTES = 5, 120, 3 * 1024**3
-"""The limits of one case; memory is the address space of its process."""
-RAN_OUT = {
-    -signal.SIGPROF: f"a case took more than {CPU_S} s of CPU",
-    -signal.SIGALRM: f"a case took more than {TIME_S} s",
-}
+TIME_S, MEMORY_BYTES = 120, 3 * 1024**3
+"""Limits of one case beside its CPU time; memory is the address space of its process."""
 
 
 @dataclass(frozen=True)
@@ -37,11 +33,13 @@ class Surface:
         make: Makes a case of random numbers.
         run: Runs a case, and returns all that an operator sees of it.
         expected: What it may raise.
+        cpu_s: Limit of the CPU time of one case.
     """
 
     make: Callable[[Random], bytes]
     run: Callable[[bytes], str]
     expected: tuple[type[Exception], ...] = (OkdBaremetalError,)
+    cpu_s: float = 5
 
 
 @dataclass(frozen=True)
@@ -87,7 +85,11 @@ def _run(name: str, cases: list[str]) -> Finding | None:
         if not done.returncode:
             return None
         case, seed = Path(folder, "case"), Path(folder, "seed")
-        what = RAN_OUT.get(done.returncode, done.stderr.strip() or f"exit code {done.returncode}")
+        ran_out = {
+            -signal.SIGPROF: f"a case took more than {surface(name).cpu_s} s of CPU",
+            -signal.SIGALRM: f"a case took more than {TIME_S} s",
+        }
+        what = ran_out.get(done.returncode, done.stderr.strip() or f"exit code {done.returncode}")
         if not case.exists():
             raise RuntimeError(f"{name} did not begin: {what}")
         return Finding(name, int(seed.read_text()), case.read_bytes(), what)
@@ -103,7 +105,7 @@ def _child(name: str, folder: Path, cases: Iterable[str]) -> None:
         (folder / "seed").write_text(words if words.isdigit() else "0")
         case = case_of(name, int(words)) if words.isdigit() else Path(words).read_bytes()
         (folder / "case").write_bytes(case)
-        signal.setitimer(signal.ITIMER_PROF, CPU_S)
+        signal.setitimer(signal.ITIMER_PROF, fuzzed.cpu_s)
         signal.setitimer(signal.ITIMER_REAL, TIME_S)
         try:
             shown = fuzzed.run(case)

@@ -43,4 +43,4 @@ def _make(_: Random) -> bytes:
     return b"fine"
 
 
-SURFACE = Surface(_make, lambda case: KINDS[case.decode()]())
+SURFACE = Surface(_make, lambda case: KINDS[case.decode()](), cpu_s=0.5)

@@ -16,7 +16,7 @@ FOUND = {
     "quoted": "ShownCanaryError: a file: CNRY",
     "memory": "MemoryError",
     "crash": "exit code -11",
-    "cpu": f"a case took more than {engine.CPU_S} s of CPU",
+    "cpu": f"a case took more than {planted.SURFACE.cpu_s} s of CPU",
 }
 
 NOT_FUZZED = {
