@@ -1,5 +1,6 @@
 """Inputs that end a run before anything is declared, that a `check` refuses, or that raise a warning."""
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import yaml
 from testing import clusters, plans
 from testing.checkout import ROOT
 from testing.install_configs import Change, bare
-from tests.program.graph import run
+from tests.program.graph import Graph, run
 
 HANDOFF, INSTALL_MASTERS = "okd-api", "okd-control-plane"
 FILE = "stacks/rehearsal/install-config.yaml"
@@ -29,6 +30,12 @@ def go_to(folder: Path, monkeypatch: pytest.MonkeyPatch, change: Change) -> None
     path.parent.mkdir(parents=True)
     path.write_text(yaml.safe_dump(config))
     monkeypatch.chdir(folder)
+
+
+@cache
+def installed(phase: str) -> Graph:
+    """Return the graph of a cluster in a phase, whose state may have been lost."""
+    return run(phase=phase, import_production=True)
 
 
 def test_an_unverified_bmc_certificate_is_warned_of_once(
@@ -56,7 +63,7 @@ def test_reinstall_refuses_the_serial_of_another_machine() -> None:
 
 
 def test_a_return_to_bootstrap_is_refused_by_a_check() -> None:
-    (refused,) = run(run(phase="production", import_production=True)).refused
+    (refused,) = run(installed("production")).refused
     assert refused == (
         f"{HANDOFF}: phase: a cluster in production cannot go back to bootstrap. Fix: set it to production again"
     )
@@ -101,7 +108,7 @@ def test_production_on_an_empty_stack_is_refused_by_a_check() -> None:
 def test_production_keeps_what_the_nodes_have(
     before: str, change: Change, lines: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    previous = run(phase=before, import_production=True)
+    previous = installed(before)
     go_to(tmp_path, monkeypatch, change)
     refused = run(previous, phase="production").refused
     assert [line[: len(start)] for line, start in zip(refused, lines, strict=True)] == lines
@@ -109,7 +116,7 @@ def test_production_keeps_what_the_nodes_have(
 
 @pytest.mark.parametrize("before", ["bootstrap", "production"])
 def test_production_keeps_its_ingress_vip(before: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    previous = run(phase=before, import_production=True)
+    previous = installed(before)
     go_to(tmp_path, monkeypatch, lambda c: bare(c).update(ingressVIPs=["192.168.111.7"]))
     (refused,) = run(previous, phase="production").refused
     assert refused == (
@@ -119,7 +126,7 @@ def test_production_keeps_its_ingress_vip(before: str, tmp_path: Path, monkeypat
 
 
 def test_production_keeps_its_vrids() -> None:
-    previous = run(phase="production", import_production=True)
+    previous = installed("production")
     assert run(previous, phase="production").refused == []
     (refused,) = run(previous, phase="production", vrids={"api": 77}).refused
     assert refused.startswith(
@@ -134,7 +141,7 @@ def test_bootstrap_may_change_what_no_node_has_yet(tmp_path: Path, monkeypatch: 
 
 
 def test_a_lost_state_can_be_imported() -> None:
-    assert run(phase="production", import_production=True).refused == []
+    assert installed("production").refused == []
 
 
 @pytest.mark.parametrize(
