@@ -16,7 +16,7 @@ Its traits are of openshift/cluster-version-operator 6e719331f (files of pkg/cvo
 - An accepted release is the first entry of the history, Partial, and Completed once every part of it is applied; the
   entry before gets no other state (`status.go`, mergeOperatorHistory).
 - `Progressing` counts the parts. `Failing` is True for an operator that is not Available, and for one that is
-  Degraded only after 40 minutes of an upgrade, but at once when there is none (`status.go`,
+  Degraded only after 40 minutes of an upgrade; when there is none, for both from the next pass on (`status.go`,
   updateClusterVersionStatus and convertErrorToProgressing).
 - Operators report their version one after the other, as `operator`; earlier, what they are themselves, as
   `raw-internal`; nodes of compute restart after the release is Completed, while their pool is not Updated: the
@@ -82,8 +82,8 @@ class FakeOkd:
     """The addresses of etcd's members, by id."""
     degraded: dict[str, float] = field(default_factory=dict)
     """The operators that are Degraded, and since when."""
-    unavailable: set[str] = field(default_factory=set)
-    """The operators that are not Available."""
+    unavailable: dict[str, float] = field(default_factory=dict)
+    """The operators that are not Available, and since when."""
     unready: set[str] = field(default_factory=set)
     """The nodes that are not Ready."""
     paused: set[str] = field(default_factory=set)
@@ -239,9 +239,14 @@ class FakeOkd:
         """Return status and message of each condition of the ClusterVersion."""
         version, now = self._history[0]["version"], self.clock.now()
         works = self._history[0]["state"] == "Partial"
-        slow = [name for name, since in self.degraded.items() if now - max(since, self._since) >= DEGRADED_S]
-        failing = [f"{name} is not available" for name in sorted(self.unavailable)]
-        failing += [f"{name} is degraded" for name in sorted(slow if works else self.degraded)]
+        patience = (0.0, DEGRADED_S) if works else (PASS_S, PASS_S)
+        kinds = ((self.unavailable, "not available"), (self.degraded, "degraded"))
+        failing = [
+            f"{name} is {what}"
+            for (names, what), limit_s in zip(kinds, patience, strict=True)
+            for name, since in sorted(names.items())
+            if now - max(since, self._since) >= limit_s
+        ]
         done = f": {self._done} of {PARTS} done ({100 * self._done // PARTS}% complete)" if self._done else ""
         waits = f", waiting up to 40 minutes on {', '.join(self.degraded)}" if self.degraded else ""
         why = f"the cluster operator {', '.join(failing)}"

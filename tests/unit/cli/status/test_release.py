@@ -57,6 +57,7 @@ def test_an_upgrade_that_does_not_get_on_is_wrong(okd: FakeOkd) -> None:
 
 def test_a_failure_without_an_upgrade_is_none_of_an_upgrade(okd: FakeOkd) -> None:
     okd.degraded["ingress"] = okd.clock.now()
+    okd.clock.sleep(PASS_S)
     assert row(okd) == (Level.WRONG, "4.21.2, but Failing is True: Cluster operator ingress is degraded")
 
 

@@ -348,7 +348,7 @@ def test_failures_of_moments_pass_however_many(rig: Rig) -> None:
 
     def flap(seconds: float) -> None:
         sleep(seconds)
-        rig.okd.unavailable = {"ingress"} if rig.clock.now() % STUCK_S < STUCK_S / 2 else set()
+        rig.okd.unavailable = {"ingress": 0.0} if rig.clock.now() % STUCK_S < STUCK_S / 2 else {}
 
     rig.clock.sleep = flap  # type: ignore[method-assign]
     assert rig.engine.reach().running == VERSION
