@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from cluster.plan import load_bmcs
 from testing import clusters, plans
 from testing.certificates import authority
 from testing.install_configs import Change, bare, fine, host
@@ -85,6 +86,17 @@ def beside_an_arbiter(config: dict[str, Any]) -> None:
 def test_servers_that_can_fence_each_other_are_planned(files: Files, change: Change) -> None:
     fine(change)
     assert files.intent(change).is_fenced
+
+
+def test_each_fence_is_tried_with_its_own_login(files: Files) -> None:
+    """One whose certificate is to be verified sends no login to a BMC that shows another."""
+    second = entry(certificateVerification="Enabled", username="fencer", password="its own")
+    fences = load_bmcs(files.write(second), {}).fences
+    logins = {name: (one.verify_tls, one.username, one.password.get_secret_value()) for name, one in fences.items()}
+    assert logins == {
+        "okd-master-0": (False, "admin", clusters.FENCING_PASSWORD),
+        "okd-master-1": (True, "fencer", "its own"),
+    }
 
 
 @pytest.mark.parametrize(
