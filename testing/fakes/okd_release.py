@@ -1,6 +1,7 @@
 """A stand-in for the API of an OKD whose cluster-version operator applies releases, by a fake clock.
 
-Its traits are of openshift/cluster-version-operator 6e719331f (files of pkg/cvo) and openshift/api 2a3d73913:
+Its traits are of openshift/cluster-version-operator 6e719331f (files of pkg/cvo) and openshift/api 2a3d73913. That
+operator did the same on a real kube-apiserver, with stand-ins of kubelet and operators (2026-11):
 
 - A merge of the spec gives it another generation, and the status is that of the former one until the operator has
   begun with the release (`status.observedGeneration`; `sync_worker.go`, Update and apply). Of what it refuses, it
