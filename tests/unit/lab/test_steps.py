@@ -342,16 +342,20 @@ def test_other_evidence_fails_the_step(step: str, how: str, rehearse: Callable[[
         getattr(rehearsal, step.rpartition("/")[2])()
 
 
-@pytest.mark.parametrize("spoiled", ["address", "lease", ""])
+@pytest.mark.parametrize("spoiled", ["address", "lease", "lease-of-its-address", ""])
 def test_a_server_with_a_static_address_needs_it_and_no_lease(
     spoiled: str, rehearse: Callable[[Evidence], Rehearsal]
 ) -> None:
     site = load_site("dual-stack")
     (server,) = [server for server in site.plan.servers if server.name in site.statics]
     lines = [f" {address}/24" for address in server.addresses]
+    another = f"1 02:00:00:00:00:01 {server.address}0 another\n"
+    leases = {
+        "lease": f"1 {machine_mac(server, site.plan)} 10.30.0.99\n",
+        "lease-of-its-address": f"1 02:00:00:00:00:01 {server.address} another\n",
+    }
     found = Evidence(
-        addresses={server.name: lines[spoiled == "address" :]},
-        leases=f"1 {machine_mac(server, site.plan)} 10.30.0.99\n" if spoiled == "lease" else "",
+        addresses={server.name: lines[spoiled == "address" :]}, leases=leases.get(spoiled, "") or another
     )
     rehearsal = rehearse(found)
     rehearsal.wanted, rehearsal.plan = site, PLAN.changed(hosts=site.plan.hosts)
