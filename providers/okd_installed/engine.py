@@ -41,13 +41,18 @@ class _Status(Status):
     desired: _Release = _Release()
 
     def unfinished(self) -> str | None:
-        """Return what a version that is not complete says of itself: its failure, or its progress. None: complete."""
+        """Return what a version that is not complete says of itself: its failure, or its progress. None: complete.
+
+        `Failing` is no alarm: it names the operators that are not available, from 15 s on until all are (measured with
+        openshift/cluster-version-operator 6e719331f).
+        """
         problem = self.problem(VERSION_READY)
         failing, progressing = self.condition("Failing"), self.condition("Progressing")
-        is_failing = failing is not None and failing.status == "True"
-        if problem and not is_failing and progressing and progressing.status == "True" and progressing.message:
+        if problem and failing and failing.status == "True":
+            return f"the version is not complete: {one_line(failing.message or 'Failing')}"
+        if problem and progressing and progressing.status == "True" and progressing.message:
             return one_line(progressing.message)
-        return problem and f"the version is {self.problem({'Failing': 'False'}) if is_failing else problem}"
+        return problem and f"the version is {problem}"
 
 
 class _Operator(Model):

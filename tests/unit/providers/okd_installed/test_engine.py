@@ -124,8 +124,11 @@ def test_the_error_names_unready_operators_with_their_messages() -> None:
     [
         pytest.param(
             status({**DONE, "Failing": "True"}, {"Failing": "no space"}),
-            "the version is Failing: no space",
+            "the version is not complete: no space",
             id="failing",
+        ),
+        pytest.param(
+            status({**DONE, "Failing": "True"}), "the version is not complete: Failing", id="failing-without-a-word"
         ),
         pytest.param(status({**DONE, "Progressing": "True"}), "the version is Progressing", id="progressing"),
         pytest.param(status({"Failing": "False"}), "the version is not Available yet", id="says-nothing"),
@@ -146,7 +149,7 @@ def test_the_error_names_unready_operators_with_their_messages() -> None:
         ),
         pytest.param(
             status({**DONE, "Failing": "True", "Progressing": "True"}, {"Failing": "x", "Progressing": WORKING}),
-            "the version is Failing: x",
+            "the version is not complete: x",
             id="failing-before-its-progress",
         ),
         pytest.param({}, "OKD has no version yet", id="none"),
