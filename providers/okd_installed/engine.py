@@ -43,7 +43,7 @@ class _Status(Status):
     def unfinished(self) -> str | None:
         """Return what a version that is not complete says of itself: its failure, or its progress. None: complete.
 
-        `Failing` is no alarm: it names the operators that are not available, from 15 s on until all are (measured with
+        `Failing` is no alarm: from 15 s on it names the operators that are not available (measured with
         openshift/cluster-version-operator 6e719331f).
         """
         problem = self.problem(VERSION_READY)
