@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -146,6 +146,9 @@ class Machine:
 
     def die(self) -> None:
         """End the machine at once, as a power failure does."""
+        with suppress(subprocess.CalledProcessError):  # it has ended before
+            # Its kernel answers for its addresses until the namespace is gone, some seconds after its processes.
+            ip(f"link delete {self.port('eth0')}")
         self.process.kill()
         self.process.wait()
         self.running.close()

@@ -38,7 +38,7 @@ def test_the_gate_is_as_long_as_the_operators_monitor_needs() -> None:
     assert made.at("ask") == 90
 
 
-def test_a_gate_that_passes_leaves_no_node_whose_keepalived_does_not_count_its_haproxy_yet() -> None:
+def test_a_passed_gate_has_each_keepalived_count_its_haproxy() -> None:
     assert CONFIGURED_S >= HAPROXY_COUNTS_S
 
 
