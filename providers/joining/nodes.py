@@ -104,7 +104,7 @@ class SeenNodes:
     silence: OSError | None = None
     """Why nothing was read when the API was asked last."""
     _silent_since: float = math.inf
-    """The first time of those in a row that read nothing."""
+    """The first time of those in a row at which an API that is there was not read; see `_is_there`."""
     _nodes: dict[str, Node] = field(default_factory=dict)
     _leases: dict[str, str] = field(default_factory=dict)
     """When each node's lease was renewed, as first read: until it is renewed again, what a node says is of old."""
@@ -119,7 +119,8 @@ class SeenNodes:
             nodes = self.api.get(self.vip, NODE_LIST, Nodes) or Nodes()
             leases = (self.api.get(self.vip, LEASES, _Leases) if self.woken else None) or _Leases()
         except OSError as error:
-            self.silence, self._silent_since = error, min(self._silent_since, self.clock.now())
+            self.silence = error
+            self._silent_since = min(self._silent_since, self.clock.now()) if self._is_there(error) else math.inf
             return None
         self.silence, self._silent_since = None, math.inf
         self._nodes = {node.metadata.name: node for node in nodes.items}
@@ -171,12 +172,16 @@ class SeenNodes:
 
     def _unsaid(self, host: str, error: OSError) -> bool | None:
         is_final = isinstance(error, ALIVE)
-        if not (is_final or isinstance(error, FailingError) or self.in_production):
+        if not (is_final or self._is_there(error)):
             return False
         if not is_final and self.clock.now() - self._silent_since < WITHIN_S:
             return None
         fix = f"{answer_first(error)}, then run `pulumi up` again"
         raise may_be_node(host, unasked(self.vip, error), fix if is_final else f"{fix}; {NEVER}")
+
+    def _is_there(self, error: OSError) -> bool:
+        """Whether there is an API, though it does not answer; before production, only its own failure shows that."""
+        return isinstance(error, FailingError) or self.in_production
 
     def is_machine(self, host: str, machine: Identity) -> bool:
         """Return whether a host has a node, which is a machine, by a UUID that no other one has."""

@@ -200,6 +200,19 @@ def test_a_machine_may_be_a_node_of_a_cluster_that_does_not_answer(silence: OSEr
     )
 
 
+def test_the_minute_of_an_api_that_fails_does_not_count_when_there_was_none() -> None:
+    """In a first installation, a server whose BMC is slow asks the API only when that starts, and fails."""
+    made, later = rig(), machine("c0ffee00-0000-4000-8000-000000000001")
+    made.cluster.down = ConnectionRefusedError("refused")
+    assert made.joining.is_node("w1", machine("c0ffee00-0000-4000-8000-000000000009")) is False
+    made.clock.sleep(300)
+    made.cluster.down = FailingError("status 503: apiserver not ready")
+    assert made.joining.is_node("w0", later) is None
+    made.clock.sleep(2)
+    made.cluster.down = None
+    assert made.joining.is_node("w0", later) is False
+
+
 def machine(uuid: str) -> Identity:
     return Identity(uuid.lower(), "SN-1")
 
