@@ -57,7 +57,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             if spec.spare:
                 identity, found = engine.observe()
             else:
-                identity, found = engine.record() if spec.running else _taken_over(engine, spec)
+                identity, found = _begun_with(engine, spec)
             return usable(identity), _outs(engine, identity, found)
 
     def _update(self, old: BmcHostSpec, outs: BmcHostOuts, new: BmcHostSpec) -> BmcHostOuts:
@@ -68,7 +68,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 identity, found = engine.observe()
             elif new.consent != old.consent and engine.is_replaced():
                 plugin.notes(new.urn)(f"replaces {named(outs.identity)}, which is left as it is")
-                identity, found = _taken_over(replace(engine, recorded=None), new)
+                identity, found = _begun_with(replace(engine, recorded=None), new)
             else:
                 # A part of the state was lost: without the record of its installation, it must not be installed.
                 imported = new.running and not old.running
@@ -126,7 +126,11 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
             raise _undeletable(error, spec.urn) from None
 
 
-def _taken_over(engine: BmcHostEngine, spec: BmcHostSpec) -> tuple[Identity, AsFound]:
+def _begun_with(engine: BmcHostEngine, spec: BmcHostSpec) -> tuple[Identity, AsFound]:
+    """Take a machine over that has no record; or record it as it runs, if the state has lost it."""
+    if spec.running:
+        return engine.record()
+
     def node_of(machine: Identity) -> Fault | None:
         asked = (node_fault(spec.host, machine, it, SYSTEM_CLOCK, engine.report) for it in running_clusters())
         return next(filter(None, asked), None)

@@ -473,6 +473,20 @@ class TestAnswering:
         replaced = f"replaces Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is"
         assert f"m0: {replaced}" in capsys.readouterr().err.splitlines()
 
+    def test_an_import_leaves_a_machine_on_that_an_older_state_knows_as_another(
+        self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """It had replaced a dead one before the state was restored from a copy of the time before."""
+        monkeypatch.setattr(registered, "RUNNING", {RunningCluster("prod", "api.okd.lab.test", "192.0.2.5")})
+        monkeypatch.setattr(bmc_host, "node_fault", lambda host, *_: errors.Fault(host, "it is a node", "import"))
+        state = {**props, **machine, "uuid": UUID, "serial": "SN-1", "consent": "SN-1", "found": AS_FOUND}
+        fleet.change(power="On")
+        with pytest.raises(BmcRefusedError, match=r"it is a node\. Fix: import$"):
+            BmcHostProvider().update("u", state, props)
+        outs = BmcHostProvider().update("u", state, {**props, "running": True}).outs or {}
+        assert {name: outs[name] for name in machine} == machine
+        assert (fleet.figures().writes, fleet.state().power) == ([], "On")
+
     def test_another_machine_without_a_new_consent_is_not_touched(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any]
     ) -> None:
