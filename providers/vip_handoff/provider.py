@@ -40,6 +40,7 @@ class VipHandoffProvider(Provider[VipHandoffSpec, VipHandoffOuts]):
         note_api(new.stack, has_one=outs.kubeconfig is not None or new.import_production)
 
     def _create(self, spec: VipHandoffSpec) -> tuple[str, VipHandoffOuts]:
+        note_api(spec.stack, has_one=spec.import_production)
         return ",".join(spec.vips), _reached(spec.phase, VipHandoffOuts(), spec)
 
     def _update(self, old: VipHandoffSpec, outs: VipHandoffOuts, new: VipHandoffSpec) -> VipHandoffOuts:

@@ -208,6 +208,15 @@ def test_a_diff_tells_whether_the_cluster_has_an_api_that_knows_its_nodes(
     assert registered.has_api(PROPS["stack"]) == has_one
 
 
+@pytest.mark.parametrize("imported", [True, False])
+def test_a_creation_tells_it_as_well(imported: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A state that is lost as a whole has no `VipHandoff`: there is nothing to compare with."""
+    monkeypatch.setattr(registered, "WITH_API", set() if imported else {PROPS["stack"]})
+    monkeypatch.setattr(vip_handoff, "_reached", lambda *_: VipHandoffOuts())
+    VipHandoffProvider().create({**PROPS, "import_production": imported, "urn": "urn::api"})
+    assert registered.has_api(PROPS["stack"]) == imported
+
+
 def test_a_refresh_warns_of_a_certificate_of_the_api_that_expires(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
