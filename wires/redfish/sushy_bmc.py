@@ -47,7 +47,7 @@ TARGETS = {BootMethod.VIRTUAL_CD: SPELLINGS[CD], BootMethod.IPXE: (PXE,), BootMe
 """Boot targets by which a host gets to its boot ISO, best first."""
 MODE = "BootSourceOverrideMode"
 UNREAD = 6
-"""How often, in about 90 s, a drive that cannot be read is awaited: it may have an image, so it is not left out."""
+"""How often, in about 90 s, a drive that cannot be read now is awaited: it may have an image, so it counts."""
 
 
 class SushyBmc:
@@ -312,10 +312,11 @@ class SushyBmc:
     def _find_discs(self) -> DiscDrives:
         with self._converted_errors("read the virtual CD"):
             discs = DiscDrives.read(self.url, self._read.known, self._read.managers, self._read.quirks)
-            if discs.unread and self._unread < UNREAD:
-                self._unread += 1
-                raise discs.unread
-            return discs
+        unread = discs.unread and self._refusals.of(discs.unread, "read the virtual CD", known=True)
+        if isinstance(unread, BmcTransientError) and self._unread < UNREAD:
+            self._unread += 1
+            raise unread
+        return discs
 
     def _set_boot(self, **changes: Any) -> None:
         """Change a part of Boot; if the BMC refuses a part, as AMI's do, also what is not to change."""

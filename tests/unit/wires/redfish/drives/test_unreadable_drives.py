@@ -64,6 +64,17 @@ def test_a_drive_that_fails_for_good_is_left_out_beside_a_good_one() -> None:
         assert it.fleet.figures().inserts == [URL]
 
 
+@pytest.mark.parametrize("status", [400, 501])
+def test_a_drive_that_the_bmc_refuses_to_read_is_left_out_at_once(status: int) -> None:
+    """Whoever waits gets the same answer."""
+    with one_bmc("dell_r750") as it:
+        it.fleet.fault(Fault("GET .*/VirtualMedia/1$", "status", status=status))
+        bmc = it.client()
+        assert bmc.media() is None
+        bmc.insert(URL)
+        assert it.fleet.figures().inserts == [URL]
+
+
 @pytest.mark.parametrize(
     ("fault", "error"),
     [({"kind": "status", "status": 403}, BmcAuthError), ({"kind": "reset"}, BmcTransientError)],
