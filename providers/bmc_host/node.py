@@ -4,7 +4,7 @@ A restored state may be older than the server: taken over as a new one, it would
 """
 
 from base.clock import Clock
-from base.errors import Fault
+from base.errors import Fault, word
 from base.progress import Report
 from payload.kubeconfig import read_kubeconfig
 from providers.joining.nodes import Node, Nodes
@@ -16,6 +16,11 @@ from wires.bmc.client import Identity
 from wires.bmc.identity import is_shared
 
 KEEP = "set import_production for one `pulumi up`, as after a restored state (docs/how-to/recover.md): it stays on"
+ANOTHER_NAME = (
+    "name it {0} in the install-config; or, if it is to be {1}, drain node {0}, `oc delete node {2}`, and switch it "
+    "off; then run `pulumi up` again"
+)
+"""An import would record it, and wait in vain for a node of the other name."""
 
 
 def node_fault(host: str, machine: Identity, cluster: RunningCluster, clock: Clock, report: Report) -> Fault | None:
@@ -34,10 +39,10 @@ def node_fault(host: str, machine: Identity, cluster: RunningCluster, clock: Clo
         what = f"it runs, and may be a node: {unasked(cluster.api_vip, error)}; nothing was changed"
         return Fault(host, what, f"{answer_first(error)}; or, {none}; then run `pulumi up` again")
     own = next((node.metadata.name for node in nodes.items if _is(node, machine)), None)
-    if own:
-        what = f"it runs as node {own}, which the state does not know; nothing was changed"
-        return Fault(host, what, KEEP)
-    return None
+    if own is None:
+        return None
+    fix = KEEP if own == host else ANOTHER_NAME.format(own, host, word(own))
+    return Fault(host, f"it runs as node {own}, which the state does not know; nothing was changed", fix)
 
 
 def _is(node: Node, machine: Identity) -> bool:

@@ -27,13 +27,23 @@ def cluster(payload: Path, monkeypatch: pytest.MonkeyPatch) -> FakeCluster:
     return made
 
 
-def asked(uuid: str = UUID) -> Fault | None:
-    return node_fault("w0", Identity(uuid, "SN-1"), CLUSTER, FakeClock(), lambda _: None)
+def asked(uuid: str = UUID, host: str = "w0") -> Fault | None:
+    return node_fault(host, Identity(uuid, "SN-1"), CLUSTER, FakeClock(), lambda _: None)
 
 
 def test_a_server_that_is_a_node_stays_on(cluster: FakeCluster) -> None:
     what = "it runs as node w0, which the state does not know; nothing was changed"
     assert asked() == Fault("w0", what, KEEP)
+
+
+def test_a_node_of_another_name_is_not_to_be_imported(cluster: FakeCluster) -> None:
+    """`HostProvisioning` would wait for node w7."""
+    fault = asked(host="w7")
+    assert fault
+    assert fault.fix == (
+        "name it w0 in the install-config; or, if it is to be w7, drain node w0, `oc delete node w0`, and switch it "
+        "off; then run `pulumi up` again"
+    )
 
 
 @pytest.mark.parametrize("uuid", ["c0ffee00-0000-4000-8000-000000000002", PLACEHOLDER, ""])
