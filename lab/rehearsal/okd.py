@@ -1,7 +1,9 @@
 """The operators of an OKD of platform baremetal: what they report through the lab's Kubernetes, and metal3.
 
 The version is complete once each operator has what it needs in OKD: etcd its members, the API its servers, Ingress a
-node. metal3 and machine-api are those of `testing.fakes.metal3`; what they would do to a server is recorded.
+node. Its fields are those of openshift/api 2a3d73913 (config/v1) that this program reads; unlike that of the real
+operator, it is never `Failing` meanwhile. metal3 and machine-api are those of `testing.fakes.metal3`; what they would
+do to a server is recorded.
 """
 
 from collections.abc import Callable, Collection
