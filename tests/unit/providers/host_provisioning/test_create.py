@@ -95,7 +95,7 @@ class TestCreate:
     def test_with_a_kubeconfig_the_api_is_asked_for_the_node_of_compute(
         self, of: Role, rollouts: Rollouts, payload: Path
     ) -> None:
-        """Or of an arbiter. Nobody listens at either address; test_nodes.py checks the API's answers."""
+        """Or of an arbiter. Nobody listens at either address; joining/test_nodes.py checks the API's answers."""
         role = {**ROLE, "role": of, "stack": "prod", "api_vip": "127.0.0.1"}
         HostProvisioningProvider().create(role)
         without = rollouts.installations["w0"].adapters.missing(Target("w0", "w0", "127.0.0.1"))

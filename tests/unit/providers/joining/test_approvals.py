@@ -1,78 +1,25 @@
-"""How hosts join the cluster: whose requests are approved when, and when a host is a ready node."""
+"""How hosts join the cluster: whose requests are approved when, and what a host waits for."""
 
 import base64
-from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
 
-from base.errors import ProvisioningError
-from providers.joining.approvals import MOST_WARNINGS, Joining
-from providers.joining.nodes import SeenNodes
+from providers.joining.approvals import MOST_WARNINGS
 from testing.certificate_requests import (
     BOOTSTRAPPER,
     NODES,
     REQUESTS,
-    FakeCluster,
     client_pem,
     client_request,
     node,
     serving_pem,
     serving_request,
 )
-from testing.fakes.clock import FakeClock
-from wires.api.resources import ChangedError, CredentialError, FailingError
-from wires.bmc.client import Identity
-from wires.certificates import CertificateTimeError
+from tests.unit.providers.joining.rig import AT, VIP, W0, W1, Rig, machine, rig
+from wires.api.resources import ChangedError
 
-PLACEHOLDER = "03000200-0400-0500-0006-000700080009"
-VIP, AT = "192.0.2.5", "2026-11-22T00:00:00+00:00"
-W0, W1 = "192.0.2.31", "192.0.2.32"
 CLIENT_W0, SERVING_W0 = client_request("w0"), serving_request("w0", W0)
-
-
-@dataclass
-class Rig:
-    """Two hosts of one role, and a cluster that they join."""
-
-    cluster: FakeCluster = field(default_factory=FakeCluster)
-    clock: FakeClock = field(default_factory=FakeClock)
-    kubelets: dict[str, str] = field(default_factory=dict)
-    """What the kubelet at an address lacks."""
-    approves: bool = True
-    together: tuple[str, ...] = ()
-    in_production: bool = False
-    log: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.joining = Joining(
-            api=self.cluster,
-            nodes=SeenNodes(self.cluster, VIP, self.clock, self.in_production),
-            hosts={"w0": [W0], "w1": [W1]},
-            approves=self.approves,
-            kubelet=self.kubelets.get,
-            log=self.log.append,
-            warn=self.warnings.append,
-            now=lambda: AT,
-            together=self.together,
-        )
-
-    def missing(self, host: str = "w0", address: str = W0) -> str | None:
-        """Ask once the API is polled again."""
-        self.clock.sleep(2)
-        return self.joining.missing(host, address)
-
-    @property
-    def records(self) -> dict[str, list[dict[str, Any]]]:
-        return {
-            host: [approval.model_dump() for approval in approvals]
-            for host, approvals in self.joining.approved.items()
-        }
-
-
-def rig(*requests: dict[str, Any], nodes: tuple[dict[str, Any], ...] = (), **changes: Any) -> Rig:
-    return Rig(FakeCluster([{**request} for request in requests], [*nodes]), **changes)
 
 
 def test_a_host_becomes_a_ready_node_by_its_two_requests() -> None:
@@ -94,127 +41,6 @@ def test_a_host_becomes_a_ready_node_by_its_two_requests() -> None:
         "w0: approved csr-serving (kubernetes.io/kubelet-serving)",
     ]
     assert made.warnings == []
-
-
-@pytest.mark.parametrize("ready", ["False", "Unknown"])
-def test_a_node_is_ready_only_if_its_kubelet_says_so(ready: str) -> None:
-    """The API sets Unknown once a kubelet stops posting its status."""
-    made = rig(nodes=(node("w0", ready=ready, message="Kubelet stopped posting node status."),))
-    assert made.missing() == "node w0 is not ready: Kubelet stopped posting node status."
-
-
-def test_a_node_is_the_machine_whose_system_uuid_it_reports() -> None:
-    uuid = "C0FFEE00-0000-4000-8000-000000000001"
-    made = rig(nodes=(node("w0", uuid=uuid),))
-    assert made.joining.is_node("w0", machine(uuid))
-    assert made.joining.is_node("w0", machine("00eeffc0-0000-0040-8000-000000000001")), "IPMI has it in another order"
-    assert not made.joining.is_node("w0", machine("c0ffee00-0000-4000-8000-000000000002"))
-    assert not made.joining.is_node("w2", machine(uuid))
-
-
-@pytest.mark.parametrize(
-    ("of_node", "own", "words"),
-    [
-        pytest.param(PLACEHOLDER, PLACEHOLDER, f"UUID {PLACEHOLDER}", id="many-boards-report-it"),
-        pytest.param("c0ffee00-0000-4000-8000-000000000001", "", "UUID unreported", id="the-bmc-reports-none"),
-        pytest.param("", "c0ffee00-0000-4000-8000-000000000001", "UUID c0ffee00", id="the-kubelet-reports-none"),
-    ],
-)
-def test_a_machine_may_be_a_node_that_cannot_be_compared_with_it(of_node: str, own: str, words: str) -> None:
-    """Its mark lost, it would be wiped: by IPMI, a board without a GUID has only its serial number."""
-    made = rig(nodes=(node("w0", uuid=of_node),))
-    with pytest.raises(ProvisioningError) as caught:
-        made.joining.is_node("w0", machine(own))
-    assert str(caught.value).startswith(
-        f"w0: it may be a node, so it was not wiped: node w0 exists, with UUID {of_node or 'unreported'}, and this "
-        f"machine is a system, {words}"
-    )
-    assert str(caught.value).endswith(
-        ", serial SN-1. Fix: if that node is this machine, empty its virtual CD drive and switch it on; if it is "
-        "another one, or is to be wiped, `oc delete node w0`; then run `pulumi up` again"
-    )
-    assert not made.joining.is_node("w1", machine(own)), "which has no node: a first installation"
-    made.joining.nodes.replaced = ("w0",)
-    assert not made.joining.is_node("w0", machine(own)), "the node of the machine that this one replaces"
-
-
-def test_nobody_is_a_node_of_an_api_that_does_not_answer() -> None:
-    made = rig(nodes=(node("w0", uuid="c0ffee00-0000-4000-8000-000000000001"),))
-    made.cluster.down = ConnectionRefusedError("refused")
-    assert not made.joining.is_node("w0", machine("c0ffee00-0000-4000-8000-000000000001"))
-
-
-@pytest.mark.parametrize(
-    ("answer", "fix"),
-    [
-        (CredentialError("status 401"), "first get an auth/kubeconfig that is allowed to do this"),
-        (CertificateTimeError("expired"), "first correct the clock of this machine, or renew the API's certificate"),
-    ],
-)
-def test_a_machine_may_be_a_node_of_an_api_that_does_not_say(answer: OSError, fix: str) -> None:
-    """Its cache lost, it would be wiped; what an earlier poll has read still counts."""
-    uuid = "c0ffee00-0000-4000-8000-000000000001"
-    made = rig(nodes=(node("w0", uuid=uuid),))
-    assert made.joining.is_node("w0", machine(uuid))
-    made.cluster.down = answer
-    made.clock.sleep(2)
-    assert made.joining.is_node("w0", machine(uuid))
-    with pytest.raises(ProvisioningError) as caught:
-        made.joining.is_node("w1", machine(uuid))
-    assert str(caught.value) == (
-        f"w1: it may be a node, so it was not wiped: the API cannot be asked through {VIP}: {type(answer).__name__}: "
-        f"{answer}. Fix: {fix}, then run `pulumi up` again"
-    )
-
-
-@pytest.mark.parametrize(
-    ("silence", "in_production"),
-    [
-        (ConnectionRefusedError("refused"), True),
-        (TimeoutError("late"), True),
-        (FailingError("status 500"), True),
-        (FailingError("status 500: etcdserver: request timed out"), False),
-    ],
-)
-def test_a_machine_may_be_a_node_of_a_cluster_that_does_not_answer(silence: OSError, in_production: bool) -> None:
-    """In production there is an API, though not after a power cut, or without etcd; one that fails is there."""
-    uuid = "c0ffee00-0000-4000-8000-000000000001"
-    made = rig(nodes=(node("w1", uuid="c0ffee00-0000-4000-8000-000000000009"),), in_production=in_production)
-    made.cluster.down = silence
-    assert made.joining.is_node("w0", machine(uuid)) is None
-    made.clock.sleep(59)
-    assert made.joining.is_node("w0", machine(uuid)) is None, "as when the VIP moves"
-    made.cluster.down = None
-    made.clock.sleep(2)
-    assert made.joining.is_node("w0", machine(uuid)) is False, "a first installation"
-    made.cluster.down = silence
-    made.clock.sleep(2)
-    assert made.joining.is_node("w0", machine(uuid)) is None, "the wait begins anew"
-    made.clock.sleep(60)
-    with pytest.raises(ProvisioningError) as caught:
-        made.joining.is_node("w0", machine(uuid))
-    assert str(caught.value) == (
-        f"w0: it may be a node, so it was not wiped: the API cannot be asked through {VIP}: "
-        f"{type(silence).__name__}: {silence}. Fix: have the API answer first, then run `pulumi up` again; if the "
-        "API will never answer, restore or destroy the cluster (docs/how-to/restore-a-control-plane.md)"
-    )
-
-
-def test_the_minute_of_an_api_that_fails_does_not_count_when_there_was_none() -> None:
-    """In a first installation, a server whose BMC is slow asks the API only when that starts, and fails."""
-    made, later = rig(), machine("c0ffee00-0000-4000-8000-000000000001")
-    made.cluster.down = ConnectionRefusedError("refused")
-    assert made.joining.is_node("w1", machine("c0ffee00-0000-4000-8000-000000000009")) is False
-    made.clock.sleep(300)
-    made.cluster.down = FailingError("status 503: apiserver not ready")
-    assert made.joining.is_node("w0", later) is None
-    made.clock.sleep(2)
-    made.cluster.down = None
-    assert made.joining.is_node("w0", later) is False
-
-
-def machine(uuid: str) -> Identity:
-    return Identity(uuid.lower(), "SN-1")
 
 
 def test_an_approval_names_the_checked_request_and_this_program() -> None:
