@@ -354,9 +354,7 @@ def test_a_server_with_a_static_address_needs_it_and_no_lease(
         "lease": f"1 {machine_mac(server, site.plan)} 10.30.0.99\n",
         "lease-of-its-address": f"1 02:00:00:00:00:01 {server.address} another\n",
     }
-    found = Evidence(
-        addresses={server.name: lines[spoiled == "address" :]}, leases=leases.get(spoiled, "") or another
-    )
+    found = Evidence(addresses={server.name: lines[spoiled == "address" :]}, leases=leases.get(spoiled, another))
     rehearsal = rehearse(found)
     rehearsal.wanted, rehearsal.plan = site, PLAN.changed(hosts=site.plan.hosts)
     if spoiled:
