@@ -473,7 +473,7 @@ class TestAnswering:
         replaced = f"replaces Contoso 3500, UUID {UUID}, serial SN-1, which is left as it is"
         assert f"m0: {replaced}" in capsys.readouterr().err.splitlines()
 
-    def test_an_import_leaves_a_machine_on_that_an_older_state_knows_as_another(
+    def test_an_import_leaves_a_machine_on_that_the_state_knows_as_another(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         """It had replaced a dead one before the state was restored from a copy of the time before."""

@@ -115,7 +115,7 @@ def test_a_machine_may_be_a_node_of_a_cluster_that_does_not_answer(silence: OSEr
     )
 
 
-def test_the_minute_of_an_api_that_fails_does_not_count_when_there_was_none() -> None:
+def test_the_minute_of_a_failing_api_begins_when_there_is_one() -> None:
     """In a first installation, a server whose BMC is slow asks the API only when that starts, and fails."""
     made, later = rig(), machine("c0ffee00-0000-4000-8000-000000000001")
     made.cluster.down = ConnectionRefusedError("refused")
