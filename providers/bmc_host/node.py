@@ -17,7 +17,7 @@ from wires.bmc.identity import is_shared
 
 KEEP = "set import_production for one `pulumi up`, as after a restored state (docs/how-to/recover.md): it stays on"
 ANOTHER_NAME = (
-    "name it {0} in the install-config; or, if it is to be {1}, drain node {0}, `oc delete node {2}`, and switch it "
+    "name it {0} in the install-config; or, if it is to be {1}, drain node {0}, `oc delete node {0}`, and switch it "
     "off; then run `pulumi up` again"
 )
 """An import would record it, and wait in vain for a node of the other name."""
@@ -41,7 +41,7 @@ def node_fault(host: str, machine: Identity, cluster: RunningCluster, clock: Clo
     own = next((node.metadata.name for node in nodes.items if _is(node, machine)), None)
     if own is None:
         return None
-    fix = KEEP if own == host else ANOTHER_NAME.format(own, host, word(own))
+    fix = KEEP if own == host else ANOTHER_NAME.format(word(own), word(host))
     return Fault(host, f"it runs as node {own}, which the state does not know; nothing was changed", fix)
 
 
