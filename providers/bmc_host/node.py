@@ -7,13 +7,12 @@ from base.clock import Clock
 from base.errors import Fault, word
 from base.progress import Report
 from payload.kubeconfig import read_kubeconfig
-from providers.joining.nodes import Node, Nodes
+from providers.joining.nodes import Nodes
 from providers.patience import patiently
 from providers.registered import RunningCluster
 from wires.api.kubernetes import KubeApi
 from wires.api.resources import NODE_LIST, answer_first, unasked
 from wires.bmc.client import Identity
-from wires.bmc.identity import is_shared
 
 KEEP = "set import_production for one `pulumi up`, as after a restored state (docs/how-to/recover.md): it stays on"
 ANOTHER_NAME = (
@@ -38,13 +37,8 @@ def node_fault(host: str, machine: Identity, cluster: RunningCluster, clock: Clo
     except OSError as error:
         what = f"it runs, and may be a node: {unasked(cluster.api_vip, error)}; nothing was changed"
         return Fault(host, what, f"{answer_first(error)}; or, {none}; then run `pulumi up` again")
-    own = next((node.metadata.name for node in nodes.items if _is(node, machine)), None)
+    own = next((node.metadata.name for node in nodes.items if node.runs_on(machine)), None)
     if own is None:
         return None
     fix = KEEP if own == host else ANOTHER_NAME.format(word(own), word(host))
     return Fault(host, f"it runs as node {own}, which the state does not know; nothing was changed", fix)
-
-
-def _is(node: Node, machine: Identity) -> bool:
-    uuid = node.status.node_info.system_uuid
-    return not is_shared(uuid) and machine.answers_to(uuid)

@@ -67,6 +67,15 @@ class Node(Model):
             return "has not reported its status yet"
         return None if ready.status == "True" else f"is not ready: {ready.message or ready.status}"
 
+    @property
+    def uuid(self) -> str:
+        """The system UUID of its machine; empty if its kubelet reports none."""
+        return self.status.node_info.system_uuid
+
+    def runs_on(self, machine: Identity) -> bool:
+        """Return whether it is a machine, by a UUID that no other one has."""
+        return not is_shared(self.uuid) and machine.answers_to(self.uuid)
+
 
 class Nodes(Model):
     """All nodes."""
@@ -149,8 +158,9 @@ class SeenNodes:
     def returns(self, host: str) -> bool:
         """Return whether a node is that of a machine that slept, and has not reported as ready since."""
         node, machine = self.of(host), self.woken.get(host)
-        is_it = machine is not None and self.is_machine(host, machine)
-        return is_it and node is not None and self.problem_of(node) is not None
+        if node is None or machine is None or not node.runs_on(machine):
+            return False
+        return self.problem_of(node) is not None
 
     def is_node(self, host: str, machine: Identity) -> bool | None:
         """Return whether a host's node is this machine, by its system UUID; False if there may be no API yet.
@@ -160,11 +170,12 @@ class SeenNodes:
         Raises:
             ProvisioningError: The API does not say it; or node or machine has no UUID of its own.
         """
-        if self.is_machine(host, machine):
+        node = self.of(host)
+        if node and node.runs_on(machine):
             return True
         if error := self.silence:
             return self._unsaid(host, error)
-        uuid = None if host in self.replaced else self._uuid_of(host)
+        uuid = node.uuid if node and host not in self.replaced else None
         if uuid is not None and (is_shared(uuid) or is_shared(machine.uuid)):
             what = f"node {host} exists, with UUID {uuid or 'unreported'}, and this machine is {named(machine)}"
             raise may_be_node(host, what, OF_WHICH.format(word(host)))
@@ -182,16 +193,6 @@ class SeenNodes:
     def _is_there(self, error: OSError) -> bool:
         """Whether there is an API, though it does not answer; before production, only its own failure shows that."""
         return isinstance(error, FailingError) or self.in_production
-
-    def is_machine(self, host: str, machine: Identity) -> bool:
-        """Return whether a host has a node, which is a machine, by a UUID that no other one has."""
-        uuid = self._uuid_of(host) or ""
-        return not is_shared(uuid) and machine.answers_to(uuid)
-
-    def _uuid_of(self, host: str) -> str | None:
-        """Return the system UUID of a host's node, which may be empty. None: it has no node."""
-        node = self._nodes.get(host)
-        return node.status.node_info.system_uuid if node else None
 
 
 def may_be_node(host: str, why: str, fix: str) -> ProvisioningError:
