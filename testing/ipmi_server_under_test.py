@@ -76,7 +76,7 @@ class IpmiServer:
         """Take the server over, as the creation of `BmcHost` does."""
         bmc = self.bmc()
         try:
-            return self._engine(bmc).take_over(self.mark.remove)[1]
+            return self._engine(bmc).take_over(self.mark.remove, lambda _: None)[1]
         finally:
             self._close(bmc)
 

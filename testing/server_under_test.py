@@ -114,7 +114,7 @@ class ServerUnderTest:
     def take_over(self) -> AsFound:
         """Take the server over, as the creation of `BmcHost` does."""
         with self._engine() as engine:
-            return engine.take_over(self.mark.remove)[1]
+            return engine.take_over(self.mark.remove, lambda _: None)[1]
 
     def release(self, found: AsFound) -> list[Fault]:
         """Release the server, as the deletion of `BmcHost` does. Return what its BMC refuses to restore."""

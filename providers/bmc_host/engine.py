@@ -71,7 +71,7 @@ class BmcHostEngine:
         return self.recorded is not None and not same(self.recorded, machine) and machine.answers_to(self.consent)
 
     def take_over(
-        self, forget: Callable[[], None], node_of: Callable[[Identity], Fault | None] = lambda _: None
+        self, forget: Callable[[], None], node_of: Callable[[Identity], Fault | None]
     ) -> tuple[Identity, AsFound]:
         """Identify the host, record it as found, and leave it Off without media.
 

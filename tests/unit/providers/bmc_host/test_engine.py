@@ -18,6 +18,10 @@ HOST = "okd-master-0"
 KEEP = FakeMark().remove
 
 
+def no_node(_: Identity) -> None:
+    """Answer for a cluster of which the machine is no node."""
+
+
 def engine(
     bmc: FakeBmc, consent: str = UUID, recorded: Identity | None = None, *, fenced: bool = False
 ) -> BmcHostEngine:
@@ -37,7 +41,7 @@ def test_consent_names_uuid_or_serial_in_any_case(consent: str) -> None:
 def test_the_error_about_another_machine_has_the_consenting_command() -> None:
     fake = bmc(Power.ON, "http://x/y.iso")
     with pytest.raises(BmcIdentityError, match=rf"pulumi config set --path 'consent.{HOST}' {UUID}$") as caught:
-        engine(fake, "SN-2").take_over(KEEP)
+        engine(fake, "SN-2").take_over(KEEP, no_node)
     assert "Dell R650" in str(caught.value)
     assert fake.writes == []
 
@@ -81,7 +85,7 @@ def test_a_value_that_many_boards_report_is_no_consent(machine: Identity, consen
     fake = bmc(Power.ON, "http://x/y.iso")
     fake.machine = machine
     with pytest.raises(BmcIdentityError) as caught:
-        engine(fake, consent).take_over(KEEP)
+        engine(fake, consent).take_over(KEEP, no_node)
     assert advice in str(caught.value)
     assert fake.writes == []
 
@@ -145,7 +149,7 @@ def test_the_secret_path_of_a_boot_iso_is_in_no_line_and_no_record() -> None:
     fake = FakeBmc(FakeClock()).run_from_media(f"http://192.0.2.1/{'ab' * 32}/m0.iso")
     lines = engine(fake).drift(AsFound())
     assert "virtual CD http://192.0.2.1/…/m0.iso" in lines[0]
-    assert ("ab" * 32 in "".join(lines), engine(fake).take_over(KEEP)[1].media) == (
+    assert ("ab" * 32 in "".join(lines), engine(fake).take_over(KEEP, no_node)[1].media) == (
         False,
         "http://192.0.2.1/…/m0.iso",
     )
@@ -162,7 +166,7 @@ def test_the_secret_path_of_a_boot_iso_is_in_no_line_and_no_record() -> None:
 )
 def test_a_server_is_taken_over_by_switching_it_off_and_ejecting_media(fake: FakeBmc, writes: list[str]) -> None:
     image = fake.image
-    _, found = engine(fake).take_over(KEEP)
+    _, found = engine(fake).take_over(KEEP, no_node)
     assert fake.writes == writes
     assert (fake.power(), fake.media()) == (Power.OFF, None)
     assert found == AsFound(override=BootOverride("Hdd", "Continuous", "UEFI"), media=image or "")
@@ -229,7 +233,7 @@ def test_a_wrong_password_is_tried_once() -> None:
 
     fake.fault = refuse
     with pytest.raises(BmcAuthError):
-        engine(fake).take_over(KEEP)
+        engine(fake).take_over(KEEP, no_node)
     assert fake.requests == 1
 
 
@@ -248,7 +252,7 @@ def test_an_unreachable_bmc_fails_release_at_the_deadline() -> None:
 def test_a_power_request_is_not_repeated_while_it_takes_effect() -> None:
     fake = bmc(Power.ON)
     fake.change_s = 40
-    engine(fake).take_over(KEEP)
+    engine(fake).take_over(KEEP, no_node)
     assert fake.writes == ["Off"]
 
 
@@ -280,7 +284,7 @@ def test_a_fenced_server_is_cut_off_as_often_as_its_peer_switches_it_on(step: st
     Peer(fake, until_s=fake.clock.now() + 40)
     began = fake.clock.now()
     cut = engine(fake, fenced=True)
-    cut.take_over(KEEP) if step == "take_over" else cut.release(AsFound())
+    cut.take_over(KEEP, no_node) if step == "take_over" else cut.release(AsFound())
     assert (fake.state, fake.writes.count("Off")) == (Power.OFF, 2)
     assert fake.clock.now() - began >= 25 + LOOK_S
 
@@ -293,7 +297,7 @@ def test_a_server_whose_peer_is_never_cut_off_cannot_be_released(step: str, dead
     Peer(fake, until_s=10_000)
     cut = replace(engine(fake, fenced=True), deadline_s=deadline_s)
     with pytest.raises(BmcTimeoutError, match=r"switched on again by its peer.* without --parallel 1") as caught:
-        cut.take_over(KEEP) if step == "take_over" else cut.release(AsFound())
+        cut.take_over(KEEP, no_node) if step == "take_over" else cut.release(AsFound())
     assert "destroy" not in str(caught.value)  # both a destroy and a first `up` end so
 
 
