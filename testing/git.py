@@ -20,6 +20,18 @@ def committed(folder: Path) -> None:
     git(folder, "commit", "-qm", "first")
 
 
+def files(folder: Path, *patterns: str) -> list[str]:
+    """Return the files that git has or would add, as they are now, by their paths in the repository.
+
+    Args:
+        folder: The repository.
+        patterns: As git's; none: all files.
+    """
+    shown = ("--cached", "--others", "--exclude-standard", "--deduplicate", "-z")
+    names = git(folder, "ls-files", *shown, *patterns).split("\0")
+    return [name for name in names if name and (folder / name).exists()]
+
+
 def clone_of_program(folder: Path) -> None:
     """Make a clone of this checkout as it is now, with all files that git does not ignore in one commit.
 
@@ -28,9 +40,8 @@ def clone_of_program(folder: Path) -> None:
     for room in ROOMS:
         for compiled in (ROOT / room).rglob("__pycache__"):
             shutil.copytree(compiled, folder / compiled.relative_to(ROOT), ignore=shutil.ignore_patterns("*.pyc.*"))
-    for name in git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name)
+    for name in files(ROOT):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name)
     committed(folder)
     git(folder, "remote", "add", "origin", "https://git.example.com/okd-baremetal.git")

@@ -23,6 +23,7 @@ from pydantic import ConfigDict, TypeAdapter
 from base.errors import Fault
 from base.spec import Model
 from testing.checkout import ROOT
+from testing.git import files
 
 LIST = "tests/mutants.yaml"
 PASSED, FAILED = 0, 1
@@ -160,12 +161,9 @@ def replay(rows: Sequence[Row], copies: Sequence[Path], run: Run) -> Iterator[Fa
 
 def copy_checkout(folder: Path) -> Path:
     """Copy the files that git has or would add, as they are now, and return the copy's path."""
-    listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--deduplicate", "-z"]
-    names = subprocess.run(listed, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    for name in filter(None, names.split("\0")):
-        if (ROOT / name).exists():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
+    for name in files(ROOT):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy2(ROOT / name, folder / name, follow_symlinks=False)
     (folder / ".venv").symlink_to(sys.prefix)
     return folder
 

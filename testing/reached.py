@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from testing.checkout import ROOT
-from testing.git import git
+from testing.git import files, git
 
 
 def changed_files(since: str) -> set[str]:
@@ -68,8 +68,7 @@ def _imports(source: str) -> Iterator[str]:
 
 def main(since: str, folders: Collection[str]) -> int:
     """Print the test files below these folders that the changes since a commit reach; return the exit code."""
-    names = git(ROOT, "ls-files", "--cached", "--others", "--exclude-standard", "*.py").splitlines()
-    sources = {name: (ROOT / name).read_text() for name in names if (ROOT / name).exists()}
+    sources = {name: (ROOT / name).read_text() for name in files(ROOT, "*.py")}
     print(*reached(changed_files(since), sources, tuple(f"{folder}/" for folder in folders)), sep="\n")
     return 0
 
