@@ -56,7 +56,6 @@ class ServerProofs:
             shown = all(any(f" {address}/" in line for line in lines) for address in server.addresses)
             self.report.prove(f"address of {name} by its networkConfig", wanted=True, seen=shown, machine=name)
             served = name not in self.site.unserved  # its firmware asks for one
-            asked = machine_mac(server, plan) in leases or not {*map(str, server.addresses)}.isdisjoint(
-                leases.split()
-            )
+            leased = {*map(str, server.addresses)} & {*leases.split()}
+            asked = machine_mac(server, plan) in leases or bool(leased)
             self.report.prove(f"lease of DHCP for {name}", wanted=served, seen=asked)

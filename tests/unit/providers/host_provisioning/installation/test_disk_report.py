@@ -9,6 +9,18 @@ CHOSEN = "chosen deviceName: /dev/sda, model: X"
 REFUSED = "refused no disk fits hctl: 0:0:0:1. Disks found: deviceName: /dev/sda, hctl: 0:0:0:0"
 
 
+def reporting(words: str) -> Rig:
+    """Return an installation whose live system, once it runs, says this and goes on."""
+    rig = Rig()
+
+    def say(write: str) -> None:
+        if write == "On":
+            rig.bmc.install_s, rig.media.report = DEADLINE_S, words
+
+    rig.bmc.lost = say
+    return rig
+
+
 @pytest.mark.parametrize(
     ("says", "disk"),
     [
@@ -25,13 +37,8 @@ def test_the_disk_that_the_live_system_chose_is_recorded(says: str, disk: str) -
 
 
 def test_a_live_system_without_a_fitting_disk_is_stopped_with_its_report() -> None:
-    rig = Rig()
-
-    def refuse(write: str) -> None:
-        if write == "On":
-            rig.bmc.install_s, rig.media.report = DEADLINE_S, REFUSED
-
-    rig.bmc.lost, before = refuse, rig.clock.now()
+    rig = reporting(REFUSED)
+    before = rig.clock.now()
     with pytest.raises(ProvisioningError) as caught:
         rig.run()
     assert str(caught.value) == (
@@ -45,13 +52,7 @@ def test_a_live_system_without_a_fitting_disk_is_stopped_with_its_report() -> No
 
 
 def test_a_live_system_with_a_stale_disk_is_stopped_with_its_report() -> None:
-    rig = Rig()
-
-    def refuse(write: str) -> None:
-        if write == "On":
-            rig.bmc.install_s, rig.media.report = DEADLINE_S, "stale /dev/sdb3 is labelled boot: serialNumber: S1"
-
-    rig.bmc.lost = refuse
+    rig = reporting("stale /dev/sdb3 is labelled boot: serialNumber: S1")
     with pytest.raises(ProvisioningError) as caught:
         rig.run()
     assert str(caught.value) == (
@@ -64,13 +65,8 @@ def test_a_live_system_with_a_stale_disk_is_stopped_with_its_report() -> None:
 
 def test_what_coreos_installer_said_last_reaches_the_error() -> None:
     """ISO-WORD: it was an hour of waiting, and `look at the server's console`."""
-    rig = Rig()
-
-    def fail(write: str) -> None:
-        if write == "On":
-            rig.bmc.install_s, rig.media.report = DEADLINE_S, "failed Error: opening /dev/sda: Read-only file system"
-
-    rig.bmc.lost, before = fail, rig.clock.now()
+    rig = reporting("failed Error: opening /dev/sda: Read-only file system")
+    before = rig.clock.now()
     with pytest.raises(ProvisioningError) as caught:
         rig.run()
     assert str(caught.value) == (
