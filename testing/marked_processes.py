@@ -10,10 +10,13 @@ from pathlib import Path
 from resource import prlimit
 from typing import NamedTuple
 
+from wires.api.https import connect_problem
+
 LOCKS = 10
 """RLIMIT_LOCKS. Since Linux 2.4.25 it limits nothing (getrlimit(2)), and every child inherits it."""
 ENDING_S = 5.0
 """A program that was killed, or whose input was closed, needs a moment."""
+LANGUAGE_HOST = "pulumi-language-python"
 
 
 class Process(NamedTuple):
@@ -23,6 +26,18 @@ class Process(NamedTuple):
     command: str
     test: str
     """The test, by the program's environment; empty if that was replaced."""
+
+    def ends_by_itself(self) -> bool:
+        """Return whether it is a language host of Pulumi whose engine has ended.
+
+        A `pulumi` that fails while it starts one leaves it, and every 5 minutes that looks for its engine
+        (rpcutil.Healthcheck in pulumi-language-python's main.go, sdk 3.79.0).
+        """
+        program, _, engine = self.command.partition(" ")
+        if Path(program).name != LANGUAGE_HOST:
+            return False
+        address, _, port = engine.rpartition(":")
+        return connect_problem(address, int(port)) is not None
 
 
 def mark() -> int:

@@ -86,7 +86,8 @@ class Watch(Report):
         """Compare the machine with that of the start, and end what is left."""
         for process in still_running(self._mark):
             by = f", started by {process.test}" if process.test else ""
-            self.lines.append(f"process {process.command}{by}")
+            if not process.ends_by_itself():
+                self.lines.append(f"process {process.command}{by}")
             with suppress(ProcessLookupError):
                 os.kill(process.pid, signal.SIGKILL)
         for thing in self._state() - self._before:

@@ -1,6 +1,7 @@
 """Tests leave the machine as they found it: each kind of remnant fails the run (issue 40, 6)."""
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -8,12 +9,14 @@ from pathlib import Path
 import pytest
 
 from testing.checkout import ROOT
+from testing.marked_processes import LANGUAGE_HOST
 from testing.namespaces import SBIN, ip, needs_root
 from testing.remnants import FIX
 
 Run = Callable[..., pytest.RunResult]
 SLEEP_S = f"4711.{os.getpid()}"
 """Of no other run of these tests."""
+SLEEP = f"sleep {SLEEP_S}"
 HEAD = f"""\
 import pathlib, socket, subprocess
 
@@ -71,11 +74,9 @@ def left(done: pytest.RunResult) -> list[str]:
     return done.stdout.str().partition(" left on the machine ")[2].partition("Fix: ")[0].splitlines()[1:]
 
 
-def sleeping() -> set[str]:
-    """Return the ids of the processes on this machine that are such a remnant."""
-    done = subprocess.run(
-        ["pgrep", "--full", "--exact", f"sleep {SLEEP_S}"], capture_output=True, text=True, check=False
-    )
+def running(command: str) -> set[str]:
+    """Return the ids of the processes on this machine with that command line."""
+    done = subprocess.run(["pgrep", "--full", "--exact", command], capture_output=True, text=True, check=False)
     return {*done.stdout.split()}
 
 
@@ -126,9 +127,23 @@ def test_a_fixture_of_the_session_may_keep_things_until_its_end(pytester: pytest
 
 @pytest.mark.parametrize("workers", [(), ("-n", "2")], ids=["alone", "workers"])
 def test_a_process_that_a_test_leaves_fails_the_run_and_is_ended(run: Run, workers: tuple[str, ...]) -> None:
-    before = sleeping()  # those of a run that was killed, such as one with a planted fault
+    before = running(SLEEP)  # those of a run that was killed, such as one with a planted fault
     done = run(*workers, one=CHILD, two=ORPHAN, three="pass")
     assert done.ret == pytest.ExitCode.TESTS_FAILED
     done.assert_outcomes(passed=3)
     assert left(done) == [f"process sleep {SLEEP_S}", f"process sleep {SLEEP_S}, started by test_it.py::test_one"]
-    assert sleeping() <= before
+    assert running(SLEEP) <= before
+
+
+def test_a_language_host_is_a_remnant_only_while_its_engine_runs(run: Run) -> None:
+    pulumi = shutil.which("pulumi")
+    assert pulumi
+    program = Path(pulumi).resolve().parent / LANGUAGE_HOST
+    started = f"subprocess.Popen(['{program}', f'127.0.0.1:{{port}}'], stdout=subprocess.PIPE).stdout.readline()"
+    ended = "with socket.create_server(('127.0.0.1', 0)) as engine: port = engine.getsockname()[1]"
+    runs = "global engine; engine = socket.create_server(('127.0.0.1', 0)); port = engine.getsockname()[1]"
+    done = run(one=f"{runs}\n    {started}", two=f"{ended}\n    {started}")
+    (line,) = left(done)
+    command, by = line.removeprefix("process ").split(", ")
+    assert (command.partition(":")[0], by) == (f"{program} 127.0.0.1", "started by test_it.py::test_one")
+    assert running(f"{program} 127.0.0.1:.*") == set()
