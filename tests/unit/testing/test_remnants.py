@@ -135,15 +135,17 @@ def test_a_process_that_a_test_leaves_fails_the_run_and_is_ended(run: Run, worke
     assert running(SLEEP) <= before
 
 
-def test_a_language_host_is_a_remnant_only_while_its_engine_runs(run: Run) -> None:
+def test_a_language_host_is_a_remnant_only_while_its_engine_runs(pytester: pytest.Pytester, run: Run) -> None:
     pulumi = shutil.which("pulumi")
     assert pulumi
     program = Path(pulumi).resolve().parent / LANGUAGE_HOST
-    started = f"subprocess.Popen(['{program}', f'127.0.0.1:{{port}}'], stdout=subprocess.PIPE).stdout.readline()"
+    started = f"""host = subprocess.Popen(["{program}", f"127.0.0.1:{{port}}"], stdout=subprocess.PIPE)
+    host.stdout.readline()
+    pathlib.Path(f"{{host.pid}}.pid").touch()"""
     ended = "with socket.create_server(('127.0.0.1', 0)) as engine: port = engine.getsockname()[1]"
     runs = "global engine; engine = socket.create_server(('127.0.0.1', 0)); port = engine.getsockname()[1]"
-    done = run(one=f"{runs}\n    {started}", two=f"{ended}\n    {started}")
-    (line,) = left(done)
+    (line,) = left(run(one=f"{runs}\n    {started}", two=f"{ended}\n    {started}"))
     command, by = line.removeprefix("process ").split(", ")
     assert (command.partition(":")[0], by) == (f"{program} 127.0.0.1", "started by test_it.py::test_one")
-    assert running(f"{program} 127.0.0.1:.*") == set()
+    hosts = [Path("/proc", file.stem) for file in pytester.path.glob("*.pid")]
+    assert [host.exists() for host in hosts] == [False, False]
