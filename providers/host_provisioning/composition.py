@@ -7,7 +7,8 @@ from functools import partial
 from assets.contract import API_PORT, KUBELET_PORT
 from base import lock
 from base.clock import SYSTEM_CLOCK
-from base.errors import BmcError, BusyError, Fault
+from base.errors import BmcError, BusyError, Fault, ProvisioningError
+from base.progress import Progress
 from boot_media.host_isos import ImageServer, IsoMedia, Recipe
 from boot_media.shared_server import shared_media_server
 from boot_media.web_server import WebServer
@@ -36,10 +37,11 @@ from providers.registered import has_api
 from wires.api.https import PROBE_S, Endpoint, connect_problem
 from wires.api.kubernetes import KubeApi
 from wires.bmc.client import BmcClient, Identity, Power
-from wires.bmc.steps import Waits
+from wires.bmc.steps import LATE_FIX, Steps, Waits, run_steps
 from wires.bmc_clients import client_of, exclusive
 from wires.etcd.client import EtcdClient
 
+LOOKING = "seeing whether it runs from its disk"
 RAN = Fault(
     "",
     "it ran from its disk a moment ago, and does so no more",
@@ -70,14 +72,22 @@ def locked_bmc(
 
 
 def runs_from_disk(spec: HostProvisioningSpec, name: str) -> bool:
-    """Return whether a host's BMC shows that it runs from its disk; False if it does not answer."""
+    """Return whether a host's BMC shows that it runs from its disk. It has as long to say so as in an installation.
+
+    Raises:
+        ProvisioningError: Nobody knows. Nothing was touched.
+    """
     if spec.hosts[name].bmc.boot_method is not BootMethod.VIRTUAL_CD:
         return False  # its live system may run
+    plugin.rows(spec.urn, spec.rows, name)(Progress(LOOKING))
+    bmc = bmc_of(spec, name)
     try:
-        with locked_bmc(spec, name) as bmc:
-            return bmc.power() is Power.ON and bmc.media() is None
-    except (BmcError, BusyError):
-        return False
+        with exclusive(bmc):
+            steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + spec.deadline_s)
+            return run_steps(steps.power_and_media(), SYSTEM_CLOCK) == (Power.ON, None)
+    except (BmcError, BusyError) as error:
+        what = f"not touched, as it may run from its disk: {error.fault.what}"
+        raise ProvisioningError(what, where=f"{name} ({bmc.url})", fix=error.fault.fix or LATE_FIX) from None
 
 
 def mark_of(spec: HostProvisioningSpec, name: str) -> MarkFile:

@@ -92,6 +92,15 @@ class Steps:
         """Read whether the server is on."""
         return self.value("its power", self.bmc.power)
 
+    def power_and_media(self) -> Generator[float, None, tuple[Power, str | None]]:
+        """Read whether the server is on, and the image in its virtual CD drives."""
+
+        def read() -> tuple[Power, str | None] | None:
+            power = self.bmc.power()
+            return None if power is Power.CHANGING else (power, self.bmc.media())
+
+        return self.value("power and virtual CD", read)
+
     def identity(self, name: str) -> Generator[float, None, Identity]:
         """Read the identity. A BMC that starts up may lack a part of it: wait for what may be the machine's name.
 

@@ -142,7 +142,7 @@ class Installation:
 
     def _bring_up(self, steps: Steps) -> Waits:
         yield from self._verify_identity(steps)
-        power, media = yield from steps.value("power and virtual CD", self._power_and_media)
+        power, media = yield from steps.power_and_media()
         if power is Power.ON and media is None and not self.host.reinstall:
             self._enter(ADOPTING)
             if self._is_left_alone or not (yield from self._finish_interrupted(steps)):
@@ -193,10 +193,6 @@ class Installation:
             return True
         asked = partial(evidence.shows_system, self._machine, power)
         return (yield from steps.value("an answer of the cluster", asked, within_s=math.inf))
-
-    def _power_and_media(self) -> tuple[Power, str | None] | None:
-        power = self.adapters.bmc.power()
-        return None if power is Power.CHANGING else (power, self.adapters.bmc.media())
 
     def _verify_identity(self, steps: Steps) -> Waits:
         self._machine = machine = yield from steps.identity(self.host.uuid)

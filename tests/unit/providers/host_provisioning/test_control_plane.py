@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from base.errors import ConfigError, OkdBaremetalError, ProvisioningError, SnapshotError
+from base.errors import BmcTransientError, ConfigError, OkdBaremetalError, ProvisioningError, SnapshotError
 from cluster.values.role import Role
 from providers.etcd.snapshot import EtcdSnapshots
 from providers.host_provisioning.composition import FENCED, RAN
@@ -17,6 +17,7 @@ from providers.host_provisioning.topology import ControlPlane
 from providers.joining.approvals import Joining
 from testing import payloads
 from testing.certificates import authority
+from testing.fakes.bmc import FakeBmc
 from testing.kubeconfigs import write_kubeconfig
 from tests.unit.providers.host_provisioning.rollouts import Rollouts, updated
 from tests.unit.providers.host_provisioning.specs import INSTALLED, ROLE, record
@@ -78,27 +79,54 @@ class TestOutOfEtcd:
         updated({**INSTALLED, "stack": "prod"}, **self.CHANGES, role=role, payload_sha256=saved[0])
         assert (saved[1:], len(rollouts.targets)) == (["member"], 1)
 
-    def test_one_that_joins_is_out_of_the_cluster_before_it_is_wiped(
-        self, role: Role, rollouts: Rollouts, saved: list[Any]
-    ) -> None:
+    def joined(self, role: Role, saved: list[Any], **changes: Any) -> None:
+        """Have w1 join w0."""
         state = {**INSTALLED, "stack": "prod", "installed": {"w0": record("w0")}}
-        changes = {**self.CHANGES, "reinstall": {}, "role": role, "payload_sha256": saved[0]}
-        updated(state, **changes)
+        known = {**self.CHANGES, "reinstall": {}, "role": role, "payload_sha256": saved[0], "deadline_s": 600.0}
+        updated(state, **{**known, **changes})
+
+    def test_one_that_joins_is_out_of_the_cluster_before_it_is_wiped(
+        self, role: Role, rollouts: Rollouts, saved: list[Any], server: FakeBmc
+    ) -> None:
+        self.joined(role, saved)
         proofs = ["topology for w1", "member"]
         assert (saved[1:], [target.name for target in rollouts.targets]) == (proofs, ["w1"])
         assert rollouts.installations["w1"].adapters.take_out
-        updated(state, **{**changes, "out_of_etcd": []})
+        self.joined(role, saved, out_of_etcd=[])
         assert saved[1:] == proofs, "in phase bootstrap, nothing runs that it could be out of"
 
+    @pytest.mark.parametrize("failures", [0, 1, 5])
     def test_one_that_an_interrupted_run_has_added_is_only_adopted(
-        self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
+        self, role: Role, rollouts: Rollouts, saved: list[Any], server: FakeBmc, failures: int
     ) -> None:
-        monkeypatch.setattr("providers.host_provisioning.composition.runs_from_disk", lambda *_: True)
-        state = {**INSTALLED, "stack": "prod", "installed": {"w0": record("w0")}}
-        updated(state, **{**self.CHANGES, "reinstall": {}, "role": role, "payload_sha256": saved[0]})
+        """Its etcd answers: whoever then switched it off, as the error of a wipe has it, would lose it."""
+        server.run_from_disk()
+        left = iter(range(failures))
+
+        def fail(request: str) -> None:
+            if request == "power" and next(left, None) is not None:
+                raise BmcTransientError("cannot read the power: HTTP 503", where=server.url)
+
+        server.fault = fail
+        self.joined(role, saved)
         assert saved[1:] == []
         assert [target.untouchable for target in rollouts.targets] == [RAN]
         assert rollouts.installations["w1"].adapters.take_out, "by which it is up only as a member of etcd"
+
+    def test_one_whose_bmc_does_not_say_whether_it_runs_is_not_touched(
+        self, role: Role, rollouts: Rollouts, saved: list[Any], server: FakeBmc
+    ) -> None:
+        def fail(request: str) -> None:
+            raise BmcTransientError(f"cannot read the {request}: no connection", where=server.url)
+
+        server.fault = fail
+        with pytest.raises(ProvisioningError) as caught:
+            self.joined(role, saved)
+        line = str(caught.value)
+        assert line.startswith("w1 (https://bmc/redfish/v1/Systems/1): not touched, as it may run from its disk: ")
+        assert "cannot read the power: no connection" in line
+        assert "switch" not in caught.value.fault.fix
+        assert (saved[1:], rollouts.targets, server.writes) == ([], [], [])
 
     def test_what_it_asked_for_before_its_wipe_is_forgotten(
         self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch

@@ -193,6 +193,7 @@ class TestCreate:
         monkeypatch.setattr(registered, "WITH_API", {"another"})
         assert self._joined_without_kubeconfig(rollouts, payload, {"role": role}) is False
 
+    @pytest.mark.usefixtures("server")
     def test_two_that_join_a_control_plane_are_approved_once_both_ask(
         self, rollouts: Rollouts, payload: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
