@@ -15,7 +15,9 @@ from wires.bmc.identity import named, same, usable
 from wires.bmc.steps import Steps, Waits, run_steps
 from wires.redfish.client.masking import shown
 
-VERSION_S = 10.0
+QUICK_S = 10.0
+"""How long what only informs is asked for, in seconds."""
+SEE_DRIVE = "see on the BMC's own pages what is in it; if they do not tell, restart the BMC"
 LOOK_S, LOOK_EVERY_S = 60.0, 2.0
 """How long a server that its peer may fence has to stay off, and how often it is looked at, in seconds.
 
@@ -60,7 +62,7 @@ class BmcHostEngine:
     def bmc_version(self) -> str:
         """Return the firmware version of the BMC, informational only; empty if unreported or forbidden."""
         try:
-            version = self._steps().value("the BMC's version", self.bmc.bmc_version, within_s=VERSION_S)
+            version = self._steps().value("the BMC's version", self.bmc.bmc_version, within_s=QUICK_S)
             return run_steps(version, self.clock)
         except BmcError:
             return ""
@@ -134,24 +136,37 @@ class BmcHostEngine:
         self.report(Progress("a spare, left as it is", named(machine)))
         return machine, self._as_found()
 
-    def drift(self, found: AsFound) -> tuple[str, str]:
+    def drift(self, found: AsFound) -> tuple[str, list[str]]:
         """Compare the host with `found`, for a refresh.
 
         Returns:
-            A line on power, media and boot override; and a warning of what does not belong to it, or an empty text.
+            A line on power, media and boot override; and warnings of what does not belong to it, or cannot be read.
         """
-        now, power = self._as_found(), self.bmc.power()
-        media, boot = now.media or "empty", _words(now.override)
+        bmc = self.bmc
+        read = self._steps().value("power and boot override", lambda: (bmc.power(), bmc.boot_override()))
+        power, override = run_steps(read, self.clock)
+        image, unread = self._media_at_once()
+        media, boot = shown(image or "") or ("not read" if unread else "empty"), _words(override)
         line = f"power {power.value}; virtual CD {media}; boot override {boot}"
-        if now.media and names_boot_iso(self.bmc.media() or "", self.host):
+        warnings = [f"{unread}, which may have an image. Fix: {SEE_DRIVE}"] if unread else []
+        if image and names_boot_iso(image, self.host):
             # Without it, the live system breaks, and the server counts as one that runs from its disk.
             what = "an installation was interrupted, and has its boot ISO in the virtual CD"
-            return line, f"{what}. Fix: leave it there, and run `pulumi up`, which goes on"
+            return line, [*warnings, f"{what}. Fix: leave it there, and run `pulumi up`, which goes on"]
         left = {"Disabled", _words(found.override), *(f"{HDD} {enabled}" for enabled in (ONCE, "Continuous"))}
-        changed = [f"virtual CD {media}, left empty"] if now.media else []
-        if not {now.override.enabled, boot} & left:
+        changed = [f"virtual CD {media}, left empty"] if image else []
+        if not {override.enabled, boot} & left:
             changed.append(f"boot override {boot}, found {_words(found.override)}")
-        return line, f"changed by someone else: {'; '.join(changed)}" if changed else ""
+        return line, [*warnings, *([f"changed by someone else: {'; '.join(changed)}"] if changed else [])]
+
+    def _media_at_once(self) -> tuple[str | None, str]:
+        """Return the image in the drives that can be read, and why others cannot be; a refresh has more to tell."""
+        try:
+            return run_steps(
+                self._steps().value("the virtual CD", self.bmc.media_at_once, within_s=QUICK_S), self.clock
+            )
+        except BmcTimeoutError as error:
+            return None, error.fault.what
 
     def refuse_while_on(self) -> None:
         """Return if the host is off, as its drain has left it.

@@ -87,7 +87,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
                 identity, found = engine.observe() if spec.spare else (engine.identify(), found)
                 now = _outs(engine, identity, found)
                 # Power and media change during an installation: show them, but keep them out of the state.
-                line, warning = engine.drift(found)
+                line, warnings = engine.drift(found)
                 hardware = "" if spec.spare else changed_since_inventory(quick)
         except (BmcTimeoutError, BmcTransientError, BusyError) as error:
             warn(f"kept the recorded values: {error}")
@@ -95,7 +95,7 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         except BmcRefusedError as error:
             raise _refused_by_state(error.fault) from None
         plugin.row(spec.urn)(Progress("state", line))
-        if warning and not spec.spare:
+        for warning in [] if spec.spare else warnings:
             warn(warning)
         server = spec.bmc.url
         if server.transport == "https" and (soon := expiry_warning(server.host, server.port)):

@@ -113,6 +113,9 @@ class FakeBmc:
     def media(self) -> str | None:
         return self._read("media", lambda: self.image)
 
+    def media_at_once(self) -> tuple[str | None, str]:
+        return self.media(), ""
+
     def insert(self, url: str, certificate: str = "") -> None:
         self._request("insert")
         self.trusted = certificate

@@ -193,6 +193,14 @@ class BmcClient(Protocol):
         """Read the image in the virtual CD drives, as the BMC names it. None: all drives are empty."""
         ...
 
+    def media_at_once(self) -> tuple[str | None, str]:
+        """Read the same without waiting for a drive that cannot be read, for a report.
+
+        Returns:
+            The image in the others; and why one that may have an image cannot be read, or an empty text.
+        """
+        ...
+
     def insert(self, url: str, certificate: str = "") -> None:
         """Insert an image into the virtual CD drive.
 

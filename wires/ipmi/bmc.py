@@ -161,6 +161,10 @@ class IpmiBmc:
     def media(self) -> str | None:
         """Return None: IPMI has no virtual CD."""
 
+    def media_at_once(self) -> tuple[None, str]:
+        """Return no image, and that nothing is unread."""
+        return None, ""
+
     def insert(self, url: str, certificate: str = "") -> None:
         """Raise: IPMI has no virtual CD."""
         raise self._without("virtual CD")

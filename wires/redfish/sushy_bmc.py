@@ -8,7 +8,7 @@ from typing import Any
 import sushy
 from pydantic import SecretStr
 
-from base.errors import BmcRefusedError, BmcTransientError
+from base.errors import BmcError, BmcRefusedError, BmcTransientError
 from cluster.values.boot_method import BootMethod
 from wires.bmc import writes
 from wires.bmc.access import LIMITS, BmcAccess, Limits
@@ -195,6 +195,13 @@ class SushyBmc:
                 self._discs.reread()
         return self._discs.image
 
+    def media_at_once(self) -> tuple[str | None, str]:
+        """See `BmcClient`."""
+        if self._boot_method is not BootMethod.VIRTUAL_CD:
+            return None, ""
+        discs = self._read_discs()
+        return discs.image, "; ".join(error.fault.what for error in self._unread_drives(discs))
+
     def insert(self, url: str, certificate: str = "") -> None:
         """See `BmcClient`. If a drive refuses, try the next."""
         discs = self._known_discs()
@@ -310,13 +317,21 @@ class SushyBmc:
         return self._discs
 
     def _find_discs(self) -> DiscDrives:
-        with self._converted_errors("read the virtual CD"):
-            discs = DiscDrives.read(self.url, self._read.known, self._read.managers, self._read.quirks)
-        unread = discs.unread and self._refusals.of(discs.unread, "read the virtual CD", known=True)
-        if isinstance(unread, BmcTransientError) and self._unread < UNREAD:
-            self._unread += 1
-            raise unread
+        discs = self._read_discs()
+        for unread in self._unread_drives(discs):
+            if isinstance(unread, BmcTransientError) and self._unread < UNREAD:
+                self._unread += 1
+                raise unread
         return discs
+
+    def _read_discs(self) -> DiscDrives:
+        with self._converted_errors("read the virtual CD"):
+            return DiscDrives.read(self.url, self._read.known, self._read.managers, self._read.quirks)
+
+    def _unread_drives(self, discs: DiscDrives) -> Iterator[BmcError]:
+        for path, error in discs.unread.items():
+            drive = path.rpartition("/")[2]
+            yield self._refusals.of(error, f"read the virtual CD drive {drive}", known=True)
 
     def _set_boot(self, **changes: Any) -> None:
         """Change a part of Boot; if the BMC refuses a part, as AMI's do, also what is not to change."""

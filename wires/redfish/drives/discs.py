@@ -37,7 +37,7 @@ class DiscDrives:
         usable: The drives that boot, best first; the first that takes an image is used.
         watched: The drives that are read to learn which image is inserted: those that were full, or the one in use.
         enable: Path of the action that switches virtual media on, if none are listed before.
-        unread: Why a drive that may have an image could not be read, and is left out; None: there is none such.
+        unread: The drives that may have an image and could not be read, by path, and why. They are left out.
     """
 
     where: str
@@ -45,7 +45,7 @@ class DiscDrives:
     usable: list[Any]
     watched: list[Any]
     enable: str = ""
-    unread: Exception | None = None
+    unread: dict[str, Exception] = field(default_factory=dict)
     _trust: MediaTrust = field(default_factory=MediaTrust)
 
     @classmethod
@@ -71,7 +71,7 @@ class DiscDrives:
         if not any(map(_has_action, usable)) and not any(drive._allow_patch() for drive in usable):
             raise taking_none(where, system, usable)
         watched = [drive for drive in discs if image_in(drive)] or usable[:1]
-        unread = next((error for path, error in failed.items() if _may_have_image(path, error)), None)
+        unread = {path: error for path, error in failed.items() if _may_have_image(path, error)}
         return cls(where, system, usable, watched, unread=unread)
 
     @property

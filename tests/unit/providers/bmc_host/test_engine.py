@@ -131,25 +131,25 @@ def test_a_refresh_reports_changed_media_and_boot_override(
     fake.override = override
     line, changes = engine(fake).drift(AsFound(override=BootOverride("Pxe", "Continuous", "UEFI")))
     assert line == f"power On; virtual CD {image or 'empty'}; boot override {override.target} {override.enabled}"
-    assert changes == changed
+    assert changes == ([changed] if changed else [])
     assert fake.writes == []
 
 
 def test_the_boot_iso_of_an_interrupted_installation_is_to_be_left_there() -> None:
     """Its ejection, as recover.md advises of somebody's media, has `up` wait for a disk that is half written."""
     fake = FakeBmc(FakeClock()).run_from_media(f"http://192.0.2.1/{'ab' * 32}/{HOST}.iso")
-    _, warning = engine(fake).drift(AsFound())
-    assert warning == (
+    _, warnings = engine(fake).drift(AsFound())
+    assert warnings == [
         "an installation was interrupted, and has its boot ISO in the virtual CD. "
         "Fix: leave it there, and run `pulumi up`, which goes on"
-    )
+    ]
 
 
 def test_the_secret_path_of_a_boot_iso_is_in_no_line_and_no_record() -> None:
     fake = FakeBmc(FakeClock()).run_from_media(f"http://192.0.2.1/{'ab' * 32}/m0.iso")
-    lines = engine(fake).drift(AsFound())
-    assert "virtual CD http://192.0.2.1/…/m0.iso" in lines[0]
-    assert ("ab" * 32 in "".join(lines), engine(fake).take_over(KEEP, no_node)[1].media) == (
+    line, warnings = engine(fake).drift(AsFound())
+    assert "virtual CD http://192.0.2.1/…/m0.iso" in line
+    assert ("ab" * 32 in "".join((line, *warnings)), engine(fake).take_over(KEEP, no_node)[1].media) == (
         False,
         "http://192.0.2.1/…/m0.iso",
     )

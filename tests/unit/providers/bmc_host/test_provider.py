@@ -21,6 +21,7 @@ from base.errors import (
     OkdBaremetalError,
 )
 from providers import registered
+from providers.bmc_host import engine as bmc_host_engine
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
@@ -438,6 +439,53 @@ class TestAnswering:
             "m0: state: power On; virtual CD http://192.0.2.1/x.iso; boot override None Disabled",
             "m0: changed by someone else: virtual CD http://192.0.2.1/x.iso, left empty",
         ]
+
+    @pytest.mark.parametrize(
+        ("drive", "line", "warnings", "most_s"),
+        [
+            pytest.param(
+                "2",
+                "virtual CD http://192.0.2.1/x.iso",
+                ["cannot read the virtual CD drive 2: HTTP 500", "changed by someone else: virtual CD http"],
+                0,
+                id="beside-a-good-one",
+            ),
+            pytest.param(
+                "[12]",
+                "virtual CD not read",
+                ["cannot read the virtual CD: HTTP 500"],
+                bmc_host_engine.QUICK_S,
+                id="all",
+            ),
+        ],
+    )
+    def test_a_refresh_beside_a_drive_that_fails_for_good_tells_all_else(  # noqa: PLR0917
+        self,
+        props: Props,
+        machine: Props,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
+        drive: str,
+        line: str,
+        warnings: list[str],
+        most_s: float,
+    ) -> None:
+        clock = FakeClock(0)
+        monkeypatch.setattr(bmc_host, "SYSTEM_CLOCK", clock)
+        with running(Options(tls=False, vendors=("dell_r750",))) as fleet:
+            fleet.change(power="On", image="http://192.0.2.1/x.iso", target="Pxe", enabled="Continuous")
+            fleet.fault(Fault(f"GET .*/VirtualMedia/{drive}$", "status", status=500))
+            state = {**props, **machine, "found": AS_FOUND, "bios_version": "old"}
+            state["bmc"] = {**props["bmc"], "address": fleet.address(0)}
+            outs = BmcHostProvider().read("u", state).outs or {}
+        shown, *warned = capsys.readouterr().err.splitlines()
+        assert shown == f"m0: state: power On; {line}; boot override Pxe Continuous"
+        assert outs["bios_version"] not in ("", "old")
+        for wanted in warnings:
+            assert any(wanted in each for each in warned)
+        assert "boot override Pxe Continuous, found Hdd" in warned[-1]
+        assert len(warned) == 2
+        assert clock.now() <= most_s
 
     def test_an_update_keeps_the_override_as_found(
         self, fleet: Fleet, props: dict[str, Any], machine: dict[str, Any]

@@ -23,6 +23,7 @@ READS: dict[str, Call] = {
     "expect_boot_method": lambda bmc: bmc.expect_boot_method(),
     "secure_boot": lambda bmc: bmc.secure_boot(),
     "media": lambda bmc: bmc.media(),
+    "media_at_once": lambda bmc: bmc.media_at_once(),
     "offers": lambda bmc: bmc.offers(CD),
     "check_task": lambda bmc: bmc.check_task(),
     "close": lambda bmc: bmc.close(),

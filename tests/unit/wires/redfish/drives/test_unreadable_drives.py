@@ -57,7 +57,7 @@ def test_a_drive_that_fails_for_good_is_left_out_beside_a_good_one() -> None:
         it.fleet.fault(Fault("GET .*/VirtualMedia/1$", "status", status=500))
         bmc = it.client()
         for _ in range(UNREAD):
-            with pytest.raises(BmcTransientError, match="cannot read the virtual CD: HTTP 500"):
+            with pytest.raises(BmcTransientError, match="cannot read the virtual CD drive 1: HTTP 500"):
                 bmc.media()
         assert bmc.media() is None
         bmc.insert(URL)
