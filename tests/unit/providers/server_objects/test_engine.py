@@ -12,6 +12,8 @@ from cluster.plan import ClusterPlan
 from providers.server_objects.comparison import differences
 from providers.server_objects.engine import ServerObjectsEngine
 from providers.server_objects.model import ServerObjectsOuts, ServerObjectsSpec
+from providers.server_objects.objects import HOST as HOST_KIND
+from providers.server_objects.objects import path_of
 from providers.server_objects.writes import planned
 from testing import clusters, plans
 from testing.fakes.clock import FakeClock
@@ -346,6 +348,29 @@ def test_the_host_of_a_server_that_leaves_stays_until_its_node_is_drained(linked
     with pytest.raises(IncompleteError, match="not deleted yet"):
         linked.ensure(*names, deadline_s=20)
     assert [path for _, path in linked.store.calls] == ["machines/okd-worker-1"]
+
+
+@pytest.mark.parametrize("name", SPEC.objects)
+def test_no_object_counts_as_deleted_while_it_is_there(
+    linked: Rig, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API accepts a deletion at once, and whoever has a finalizer on the object takes as long as it likes."""
+    deleted = list[str]()
+    monkeypatch.setattr(linked.store, "delete", lambda _, path: deleted.append(path))
+    linked.spec = SPEC.changed(objects={each: own for each, own in SPEC.objects.items() if each != name})
+    with pytest.raises(
+        IncompleteError, match=f"^objects of the servers: 1 left; {name}: not deleted yet, after 20 s"
+    ):
+        linked.ensure(name, deadline_s=20)
+    # A host goes only once its Machine has: that of this one stays.
+    assert {*deleted} == ({path_of(name)} if not name.startswith(f"{HOST_KIND}/") else set())
+
+
+def test_all_that_is_not_deleted_yet_is_counted(linked: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(linked.store, "delete", lambda *_: None)
+    linked.spec = SPEC.changed(objects={})
+    with pytest.raises(IncompleteError, match=f"^objects of the servers: {len(SPEC.objects)} left; "):
+        linked.ensure(*SPEC.objects, deadline_s=20)
 
 
 def test_a_server_that_leaves_is_not_switched_off_by_metal3(linked: Rig) -> None:
