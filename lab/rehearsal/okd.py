@@ -1,9 +1,9 @@
 """The operators of an OKD of platform baremetal: what they report through the lab's Kubernetes, and metal3.
 
 The version is complete once each operator has what it needs in OKD: etcd its members, the API its servers, Ingress a
-node. Its fields are those of openshift/api 2a3d73913 (config/v1) that this program reads; unlike that of the real
-operator, it is never `Failing` meanwhile. metal3 and machine-api are those of `testing.fakes.metal3`; what they would
-do to a server is recorded.
+node. Until then it is `Failing` from `FAILING_S` on, as that of the real operator is (measured with
+openshift/cluster-version-operator 6e719331f). metal3 and machine-api are those of `testing.fakes.metal3`; what they
+would do to a server is recorded.
 """
 
 from collections.abc import Callable, Collection
@@ -15,11 +15,14 @@ from cluster.plan import Intent
 from lab.payload.ignition import text
 from lab.rehearsal.etcd_operator import EtcdOperator
 from lab.rehearsal.okd_api import CONFIG, OPERATORS, VERSIONS, OkdApi
-from lab.rehearsal.operators import Operators
+from lab.rehearsal.operators import EVERY_S, Operators
 from testing.fakes.metal3 import PROVISIONINGS, Metal3, Object
+from testing.fakes.okd_kinds import SINCE, history_entry
 
 VERSION = "4.21.0-okd-lab"
 RELEASE = {"version": VERSION, "image": f"quay.io/okd/scos-release@sha256:{'0' * 64}"}
+FAILING_S = 15.0
+_SPECS = {"ClusterVersion": {"clusterID": "3f8c2c0a-7d0e-4b8e-9a53-0c6a5d2f1e47"}, "ClusterOperator": {}}
 _NODES = "/api/v1/nodes"
 _SERVERS = "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes"
 
@@ -33,6 +36,8 @@ class Okd(Operators):
     etcd_operator: EtcdOperator
     _reported: dict[str, object] = field(default_factory=dict, init=False)
     """What each object was last given."""
+    _looks: int = field(default=0, init=False)
+    """At the operators, so far."""
     _is_prepared: bool = field(default=False, init=False)
     _is_complete: bool = field(default=False, init=False)
 
@@ -59,20 +64,40 @@ class Okd(Operators):
         """Report each operator, then the version, which stays complete."""
         lacks = {name: needs(ready, voters) for name, needs in self._operators.items()}
         for name, missing in lacks.items():
-            self._status("ClusterOperator", OPERATORS, name, {"conditions": _conditions(missing, "Degraded")})
+            states = {"Available": not missing, "Progressing": bool(missing), "Degraded": False}
+            conditions = [_condition(kind, missing, is_so=is_so) for kind, is_so in states.items()]
+            self._status("ClusterOperator", OPERATORS, name, {"conditions": conditions})
         waiting = [name for name, missing in lacks.items() if missing]
         self._is_complete |= not waiting
-        has_all = len(lacks) - len(waiting)
-        done = f"{has_all} of {len(lacks)} done ({100 * has_all // len(lacks)}% complete)"
-        what = "" if self._is_complete else f"Working towards {VERSION}: {done}, waiting on {', '.join(waiting)}"
-        entry = {"state": "Completed" if self._is_complete else "Partial", **RELEASE}
+        self._looks += 1
         status = {
-            "conditions": _conditions(what, "Failing"),
+            "availableUpdates": None,
+            "conditions": self._installing(waiting, len(lacks)),
             "desired": RELEASE,
-            "history": [entry],
+            "history": [history_entry(**RELEASE, state="Completed" if self._is_complete else "Partial")],
             "observedGeneration": 1,
+            "versionHash": "",
         }
         self._status("ClusterVersion", VERSIONS, "version", status)
+
+    def _installing(self, waiting: Collection[str], total: int) -> list[Object]:
+        """Return what the version reports of its installation."""
+        is_failing = not self._is_complete and self._looks * EVERY_S > FAILING_S
+        kind, verb = ("operator", "is") if len(waiting) == 1 else ("operators", "are")
+        operators = f"{kind} {', '.join(waiting)} {verb}"
+        if self._is_complete:
+            says = f"Cluster version is {VERSION}"
+        elif is_failing:
+            what = f"the cluster {operators}" if len(waiting) == 1 else "some cluster operators are"
+            says = f"Unable to apply {VERSION}: {what} not available"
+        else:
+            done = total - len(waiting)
+            says = f"Working towards {VERSION}: {done} of {total} done ({100 * done // total}% complete)"
+        return [
+            _condition("Available", "", is_so=self._is_complete),
+            _condition("Failing", f"Cluster {operators} not available" if is_failing else "", is_so=is_failing),
+            _condition("Progressing", says, is_so=not self._is_complete),
+        ]
 
     @property
     def _operators(self) -> dict[str, Callable[[Collection[str], Collection[str]], str]]:
@@ -92,7 +117,8 @@ class Okd(Operators):
         return {server.name for server in self.plan.control_plane if str(server.address) not in serving}
 
     def _status(self, kind: str, collection: str, name: str, status: Object) -> None:
-        wanted = {"apiVersion": CONFIG, "kind": kind, "metadata": {"name": name}, "status": status}
+        head = {"apiVersion": CONFIG, "kind": kind, "metadata": {"name": name}}
+        wanted = {**head, "spec": _SPECS[kind], "status": status}
         self._give(name, status, lambda: self.api.report(collection, wanted))
 
     def _give(self, name: str, value: object, write: Callable[[], object]) -> None:
@@ -107,10 +133,8 @@ def infrastructure(plan: Intent) -> Object:
     return dict(parse_yaml(text("infrastructure.yml.j2", plan=plan)))
 
 
-def _conditions(missing: str, never: str) -> list[Object]:
-    """Return what an operator or the version reports; `never` is what is never so here."""
-    states = {"Available": not missing, "Progressing": bool(missing), never: False}
-    return [{"type": kind, "status": str(is_so), "message": missing} for kind, is_so in states.items()]
+def _condition(kind: str, message: str, *, is_so: bool) -> Object:
+    return {"type": kind, "status": str(is_so), "message": message, "lastTransitionTime": SINCE}
 
 
 def _listed(what: str, names: Collection[str]) -> str:

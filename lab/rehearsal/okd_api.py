@@ -1,6 +1,7 @@
 """What the API of OKD has beyond that of Kubernetes, as the cluster-version operator makes it there.
 
-The kinds are plain: no schema, but the rules of metal3's web hook.
+The schemas of the kinds have only what their objects must have (`testing.fakes.okd_kinds`); the rules of metal3's web
+hook are there.
 """
 
 import http.client
@@ -10,6 +11,7 @@ from http import HTTPStatus
 
 from lab.rehearsal.client import Client
 from testing.fakes.metal3 import HOSTS, MACHINES, PROVISIONINGS, Object
+from testing.fakes.okd_kinds import ANY_SCHEMA, OPERATOR_SCHEMA, VERSION_SCHEMA
 
 NAMESPACE, METAL3, MACHINE = "openshift-machine-api", "metal3.io/v1alpha1", "machine.openshift.io/v1beta1"
 CONFIG = "config.openshift.io/v1"
@@ -32,6 +34,7 @@ _KINDS = {
     "clusterversions": ("ClusterVersion", CONFIG, "Cluster"),
     "clusteroperators": ("ClusterOperator", CONFIG, "Cluster"),
 }
+_SCHEMAS = {"clusterversions": VERSION_SCHEMA, "clusteroperators": OPERATOR_SCHEMA}
 _ANNOTATIONS = "object.metadata.?annotations.orValue({})"
 _RULES = {
     # baremetal-operator 02aa5059e, baremetalhost_validation.go; 19e11f5bb of OKD 4.20 and later
@@ -144,7 +147,7 @@ class OkdApi:
 
 def _crd(plural: str, kind: str, api: str, scope: str) -> Object:
     group, _, version = api.partition("/")
-    schema = {"openAPIV3Schema": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    schema = {"openAPIV3Schema": _SCHEMAS.get(plural, ANY_SCHEMA)}
     served = {"name": version, "served": True, "storage": True, "schema": schema, "subresources": {"status": {}}}
     names = {"kind": kind, "plural": plural, "singular": kind.lower()}
     spec = {"group": group, "scope": scope, "names": names, "versions": [served]}

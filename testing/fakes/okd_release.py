@@ -8,7 +8,10 @@ operator did the same on a real kube-apiserver, with stand-ins of kubelet and op
   tells that generation only with its next pass over the release that it has, 2 to 4 minutes later (pkg/start,
   resyncPeriod).
 - `architecture` beside `image` is refused by the schema (`types_cluster_version.go`, Update). A version without an
-  image has to be one of `availableUpdates`, which are none here; else the version is `Invalid` (lib/validation).
+  image has to be one of `availableUpdates` or of the history, else it is `Invalid` (lib/validation); only one of
+  `availableUpdates` is begun (`updatepayload.go`, findUpdateFromConfigVersion).
+- A conditional update is told as one, and taken like any other (`availableupdates.go`, evaluateConditionalUpdate;
+  pkg/payload/precondition/clusterversion, recommendedupdate.go).
 - While a release is loaded, nothing is reported: the same worker loads and reports (`cvo.go`, sync). One that is
   refused makes `ReleaseAccepted` False, and is tried again with each pass (`status.go`, setReleaseAcceptedCondition).
   Refused are a version that is not the image's, a lower one that is not the release before of the same minor one, one
@@ -34,6 +37,7 @@ from base.clock import Clock
 from cluster.values.semver import Version
 from testing.fakes.etcd import told_of_members
 from testing.fakes.object_store import merged
+from testing.fakes.okd_kinds import SINCE, history_entry
 from wires.api.resources import (
     ETCD,
     ETCD_MEMBERS,
@@ -47,6 +51,7 @@ from wires.api.resources import (
 from wires.api.writes import release_of, to_api
 
 API_NAME = "api.okd.lab.test"
+CLUSTER_ID = "6b1f0d8e-5a1c-4f43-9d0c-6b7a0f1e2d3c"
 POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
 PARTS, LOAD_S, PART_S, WORKERS_S = 959, 60.0, 2.0, 600.0
 PASS_S = 180.0
@@ -69,7 +74,22 @@ def version_in(image: str) -> str:
 
 def conditions(**statuses: str) -> list[Object]:
     """Return conditions by type."""
-    return [{"type": kind, "status": status, "message": f"{kind}'s message"} for kind, status in statuses.items()]
+    return [_condition(kind, status, f"{kind}'s message") for kind, status in statuses.items()]
+
+
+def _condition(kind: str, status: str, message: str) -> Object:
+    return {"type": kind, "status": status, "message": message, "lastTransitionTime": SINCE}
+
+
+def _release(version: str) -> Object:
+    return {"version": version, "image": image_of(version)}
+
+
+def _conditional(version: str, status: str, reason: str, message: str) -> Object:
+    rules = [{"type": "Always"}]
+    risk = {"name": reason, "message": message, "url": "https://kcs.lab.test/1", "matchingRules": rules}
+    recommended = {**_condition("Recommended", status, message), "reason": reason}
+    return {"release": _release(version), "risks": [risk], "conditions": [recommended]}
 
 
 @dataclass
@@ -91,6 +111,10 @@ class FakeOkd:
     """The machine config pools that a person has paused: their nodes get nothing new (their `spec.paused`)."""
     down: frozenset[int] = frozenset()
     """Numbers of the requests that get no answer, from 1."""
+    available: tuple[str, ...] = ()
+    """The versions of `availableUpdates`."""
+    conditional: dict[str, tuple[str, str, str]] = field(default_factory=dict)
+    """Status, reason and message of `Recommended`, by the version of a conditional update."""
     refuses: str = ""
     """Why the release is not accepted, while it is not empty: an image that cannot be fetched, or is not signed."""
     others: int = 0
@@ -113,7 +137,7 @@ class FakeOkd:
     _observed: int = 1
 
     def __post_init__(self) -> None:
-        self._history = [{"state": "Completed", "version": self.version, "image": image_of(self.version)}]
+        self._history = [history_entry(self.version, image_of(self.version), "Completed")]
 
     def tell(self, **desired: Any) -> None:
         """Set the desired update, as a person does."""
@@ -176,7 +200,7 @@ class FakeOkd:
         if self._history[0]["state"] == "Partial" and not self._unwell:
             self._done = min(PARTS, int((now - self._since) / PART_S))
             if self._done == PARTS:
-                self._history[0]["state"] = "Completed"
+                self._history[0] |= {"state": "Completed", "completionTime": SINCE}
                 self._completed_at = now
 
     def _try(self) -> None:
@@ -189,15 +213,25 @@ class FakeOkd:
         if self._refused or self._invalid:
             return
         self._observed, self._tries_at = self._generation, float("inf")
-        assert self._desired
-        if self._desired["image"] != self._history[0]["image"]:
-            entry = {name: self._desired[name] for name in ("version", "image")}
-            self._history.insert(0, {"state": "Partial", **entry})
+        version, image = self._wanted
+        if image != self._history[0]["image"]:
+            self._history.insert(0, history_entry(version, image, "Partial"))
             self._done, self._since = 0, at
+
+    @property
+    def _wanted(self) -> tuple[str, str]:
+        """Version and image of the release that it goes by."""
+        assert self._desired
+        version, newest = str(self._desired.get("version", "")), self._history[0]
+        if image := self._desired.get("image"):
+            return version, str(image)
+        return (version, image_of(version)) if version in self.available else (newest["version"], newest["image"])
 
     @property
     def _invalid(self) -> str:
         if self._desired is None or self._desired.get("image"):
+            return ""
+        if self._desired["version"] in {*self.available, *(entry["version"] for entry in self._history)}:
             return ""
         what = f'spec.desiredUpdate.version: Invalid value: "{self._desired["version"]}"'
         why = "when image is empty the update must be an available update"
@@ -205,7 +239,7 @@ class FakeOkd:
 
     def _refusal(self) -> str:
         assert self._desired
-        version, image = (str(self._desired[name]) for name in ("version", "image"))
+        version, image = self._wanted
         of, has = f'version="{version}" image="{image}"', version_in(image)
         if self.refuses:
             return f"Retrieving payload failed {of} failure={self.refuses}"
@@ -269,15 +303,18 @@ class FakeOkd:
     def _version(self) -> Object:
         newest = self._history[0]
         reports = self._reports().items()
-        listed = [{"type": kind, "status": status, "message": text} for kind, (status, text) in reports]
+        listed = [_condition(kind, status, text) for kind, (status, text) in reports]
         return {
             "metadata": {"resourceVersion": str(self._resource), "generation": self._generation},
-            "spec": {"desiredUpdate": self._desired} if self._desired else {},
+            "spec": {"clusterID": CLUSTER_ID, **({"desiredUpdate": self._desired} if self._desired else {})},
             "status": {
                 "desired": {name: newest[name] for name in ("version", "image")},
                 "history": self._history,
                 "observedGeneration": self._observed,
+                "versionHash": "",
                 "conditions": listed,
+                "availableUpdates": [_release(version) for version in self.available] or None,
+                "conditionalUpdates": [_conditional(version, *says) for version, says in self.conditional.items()],
             },
         }
 
@@ -286,6 +323,7 @@ class FakeOkd:
         return [
             {
                 "metadata": {"name": name},
+                "spec": {},
                 "status": {
                     "conditions": conditions(
                         Available=str(name not in self.unavailable), Degraded=str(name in self.degraded)

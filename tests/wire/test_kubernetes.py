@@ -80,7 +80,7 @@ def left_alone(cluster: Cluster, payload: Payload) -> float:
 
 
 def linked(operators: okd.Okd, cluster: Cluster, api: KubeApi) -> str:
-    """Have OKD's operators and this program make the objects of all nodes; return what the version lacks then."""
+    """Have OKD's operators and this program make the objects of all nodes; return why the version is Failing then."""
     until("OKD's own objects are there", lambda: stepped(operators))
     spec = ServerObjectsSpec.of(cluster.plan, "prod")
     own = {name: made for name, made in spec.objects.items() if name.partition("/")[2] not in WITHOUT_NODE}
@@ -94,8 +94,14 @@ def linked(operators: okd.Okd, cluster: Cluster, api: KubeApi) -> str:
     engine.ensure((), deadline_s=60)
     assert (operators.metal3.touched, operators.metal3.kept_out) == ([], [])
     until("metal3's operator is done", lambda: stepped(operators))
+    until("the version is Failing", lambda: stepped(operators) and bool(failure(operators)))
+    return failure(operators)
+
+
+def failure(operators: okd.Okd) -> str:
     version = operators.api.client.call("GET", f"{VERSIONS}/version")
-    return str(version["status"]["conditions"][0]["message"])
+    (failing,) = [each for each in version["status"]["conditions"] if each["type"] == "Failing"]
+    return str(failing["message"])
 
 
 def stepped(operators: okd.Okd) -> bool:
@@ -168,7 +174,7 @@ def test_the_vip_leaves_by_itself_and_the_handoff_awaits_okds_signal(tmp_path: P
             proofs = Proofs(cluster.plan, payload_ca(payload.master.encode()), Report("kubernetes"), operator)
             operators = proofs.okd(operator)
             lacks = linked(operators, cluster, KubeApi.by(kubeconfig, f"api.{DOMAIN}"))
-            assert lacks.endswith("3 of 4 done, waiting on ingress"), "there is no compute here"
+            assert lacks == "Cluster operator ingress is not available", "there is no compute here"
             operators.api.client.close()
             operators.etcd_operator.etcd.client.close()
             for store in (kube, written):

@@ -1,14 +1,19 @@
-"""The BMC and the hypervisor in memory are as hard as what they stand for: a kinder one would let a defect pass."""
+"""BMC, hypervisor and OKD in memory are as hard as what they stand for: a kinder one would let a defect pass."""
 
 from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
+from jsonschema import Draft202012Validator
+from pydantic import RootModel
 
 from base.errors import HypervisorError
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.hypervisor import FakeHypervisor
+from testing.fakes.okd_kinds import OPERATOR_SCHEMA, VERSION_SCHEMA, Object
+from testing.fakes.okd_release import LOAD_S, PART_S, PARTS, FakeOkd, image_of
+from wires.api.resources import OPERATORS, VERSION
 from wires.bmc.client import BootOverride, Power
 from wires.libvirt.hypervisor import Domain
 
@@ -147,3 +152,22 @@ def test_a_guest_may_miss_or_ignore_its_button(clock: FakeClock, missed: int, sh
     hypervisor.shut_down(VM)
     clock.sleep(3600)
     assert hypervisor.find(VM) == domains[VM]
+
+
+def faults(okd: FakeOkd) -> list[str]:
+    """Return what the CRDs of OKD would not take of an OKD's objects."""
+    version, operators = (okd.get("", path, RootModel[Object]) for path in (VERSION, OPERATORS))
+    assert version
+    assert operators
+    of_kind = [(VERSION_SCHEMA, version.root), *((OPERATOR_SCHEMA, each) for each in operators.root["items"])]
+    return [fault.json_path for schema, seen in of_kind for fault in Draft202012Validator(schema).iter_errors(seen)]
+
+
+def test_the_objects_of_an_okd_are_valid_ones(clock: FakeClock) -> None:
+    okd = FakeOkd(clock)
+    okd.conditional["4.21.3"] = ("False", "LosesNetwork", "Nodes lose their network.")
+    assert faults(okd) == []
+    okd.tell(version="4.21.3", image=image_of("4.21.3"))
+    for seconds in (LOAD_S, PARTS * PART_S):
+        clock.sleep(seconds)
+        assert faults(okd) == []
