@@ -20,7 +20,7 @@ def release_rows(cluster: Cluster, api: KubernetesReader) -> Iterator[Row]:
     if found is None:
         return
     named, at = cluster.plan.options.upgrade, found.status.desired
-    told = found.spec.desired or at
+    told = found.told
     goal = told.version or told.image
     level, says = Level.GOOD, at.version
     if why := found.stuck:

@@ -9,9 +9,11 @@ from base.spec import Model
 from wires.api.resources import Condition, Status
 
 COMPLETED = "Completed"
-REFUSED = {"ReleaseAccepted": "False", "Invalid": "True"}
-"""The conditions in which it goes on with the release that it has, and not with the desired one."""
-STUCK = {"Failing": "True", **REFUSED}
+INVALID = {"Invalid": "True"}
+"""The condition in which it does as if there was no desired update (lib/validation, ClearInvalidFields)."""
+REFUSED = {"ReleaseAccepted": "False"}
+"""The condition in which it goes on with the release that it has, and tries the desired one again."""
+STUCK = {"Failing": "True", **REFUSED, **INVALID}
 """The conditions in which the cluster-version operator does not get on; it tries again for ever.
 
 `Failing` is true for a manifest that cannot be applied, and for an operator that is not Available, or Degraded: of an
@@ -64,8 +66,8 @@ class ClusterVersion(Model):
     status: _Status = _Status()
 
     def is_told(self, image: str) -> bool:
-        """Whether it has the release of an image, or is to get it; without a desired update, the one it has begun."""
-        return self.has(image) or (self.spec.desired or self.status.desired).is_of(image)
+        """Whether it has the release of an image, or is to get it."""
+        return self.has(image) or self.told.is_of(image)
 
     def has(self, image: str) -> bool:
         """Whether the release of an image is completely applied, and is what the cluster is at."""
@@ -78,10 +80,20 @@ class ClusterVersion(Model):
         return f"the image is that of {known}, wanted that of {version}" if known not in ("", version) else None
 
     @property
+    def told(self) -> _Release:
+        """The release that it is to get: the one it has begun, unless the spec desires another one that is valid.
+
+        A desired update without an image is that of its version, once OKD has begun with it.
+        """
+        told, has = self.spec.desired or _Release(), self.status.desired
+        is_other = told.image or told.version not in ("", has.version)
+        return told if is_other and not self._found(INVALID) else has
+
+    @property
     def awaited(self) -> str:
         """The release that it was told to get, and has neither begun nor refused yet; empty: there is none."""
-        told, has = self.spec.desired or _Release(), self.status.desired
-        is_there = has.is_of(told.image) if told.image else told.version == has.version
+        told, has = self.told, self.status.desired
+        is_there = told == has or told.is_of(has.image)
         return "" if is_there or self._found(REFUSED) else told.version or told.image
 
     @property

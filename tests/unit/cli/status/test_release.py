@@ -61,6 +61,19 @@ def test_a_failure_without_an_upgrade_is_none_of_an_upgrade(okd: FakeOkd) -> Non
     assert row(okd) == (Level.WRONG, "4.21.2, but Failing is True: Cluster operator ingress is degraded")
 
 
+def test_a_failure_beside_a_desired_version_without_image_is_none_of_an_upgrade(okd: FakeOkd) -> None:
+    """The version that runs, as a person's manifest may have it; and one that OKD does not know."""
+    okd.tell(version="4.21.2")
+    okd.degraded["ingress"] = okd.clock.now()
+    okd.clock.sleep(LOAD_S + PASS_S)
+    assert row(okd) == (Level.WRONG, "4.21.2, but Failing is True: Cluster operator ingress is degraded")
+    okd.degraded.clear()
+    okd.tell(version="4.21.77")
+    assert row(okd) == (Level.WARNING, "on the way to 4.21.77: OKD has not begun yet")
+    okd.clock.sleep(LOAD_S + PASS_S)
+    assert row(okd)[1].startswith("4.21.2, but Invalid is True: The cluster version is invalid: spec.desiredUpdate.v")
+
+
 class NoOkd:
     """An API without OKD's kinds."""
 

@@ -262,6 +262,14 @@ def test_a_version_that_okd_calls_invalid_is_replaced(rig: Rig) -> None:
     assert rig.engine.reach().running == VERSION
 
 
+def test_an_upgrade_that_a_person_began_by_its_version_alone_is_followed(rig: Rig) -> None:
+    rig.okd.available = (VERSION,)
+    rig.okd.tell(version=VERSION)
+    rig.clock.sleep(LOAD_S)
+    assert rig.engine.reach().running == VERSION
+    assert rig.okd.writes == []
+
+
 def test_a_change_by_another_client_is_read_before_the_next_try(rig: Rig) -> None:
     rig.okd.others = 2
     rig.engine.reach()
