@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from base.errors import word
 from base.spec import Model
 from cluster.values.semver import Version
 from providers.cluster_upgrade.release import ClusterVersion
@@ -30,7 +31,7 @@ class Obstacle(NamedTuple):
     """One thing that stands in the way, or does not."""
 
     kind: str
-    """version, operator, node or machine config pool."""
+    """version, update, operator, node or machine config pool."""
     name: str
     """Which one; of things that are well, all of their kind are one."""
     says: str
@@ -67,6 +68,9 @@ def seen_of(api: KubernetesReader, vip: str, version: str, image: str) -> Iterat
     """
     found = api.get(vip, VERSION, ClusterVersion)
     yield _of_version(found, version, image)
+    if found and not found.is_told(image) and (risk := found.risk(version, image)):
+        take = f"to take that risk, save etcd, then `oc adm upgrade --allow-not-recommended --to={word(version)}`"
+        yield Obstacle("update", f"to {version}", f"not recommended: {risk}; {take}", is_good=False)
     yield from unwell(api, vip)
 
 

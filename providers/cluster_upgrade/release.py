@@ -42,6 +42,12 @@ class _Entry(_Release):
     state: str = ""
 
 
+class _Conditional(Status):
+    """An update that is recommended to some clusters only."""
+
+    release: _Release
+
+
 class _Spec(Model):
     desired: _Release | None = Field(None, alias="desiredUpdate")
 
@@ -56,6 +62,8 @@ class _Status(Status):
     history: tuple[_Entry, ...] = ()
     """The newest first."""
     observed: int = Field(0, alias="observedGeneration")
+    available: tuple[_Release, ...] | None = Field(None, alias="availableUpdates")
+    conditional: tuple[_Conditional, ...] = Field((), alias="conditionalUpdates")
 
 
 class ClusterVersion(Model):
@@ -78,6 +86,18 @@ class ClusterVersion(Model):
         """Return that the release of an image has another version, as far as OKD knows that image; else None."""
         known = next((it.version for it in (self.status.desired, *self.status.history) if it.is_of(image)), "")
         return f"the image is that of {known}, wanted that of {version}" if known not in ("", version) else None
+
+    def risk(self, version: str, image: str) -> str | None:
+        """Return why the update to a release is not recommended to this cluster. None: nothing is known against it.
+
+        The operator takes such a release all the same, and notes the risk (pkg/payload/precondition/clusterversion,
+        recommendedupdate.go); it is `oc adm upgrade` that refuses, from the same words.
+        """
+        listed = [it for it in self.status.conditional if it.release.version == version or it.release.is_of(image)]
+        if not listed or any(it.version == version or it.is_of(image) for it in self.status.available or ()):
+            return None
+        seen = listed[0].condition("Recommended")
+        return one_line(f"{seen.reason}: {seen.message}") if seen else "OKD has not evaluated its risks yet"
 
     @property
     def told(self) -> _Release:

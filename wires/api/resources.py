@@ -40,6 +40,7 @@ class Condition(Model):
 
     type: str
     status: str
+    reason: str = ""
     message: str = ""
 
 

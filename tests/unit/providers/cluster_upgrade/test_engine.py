@@ -270,6 +270,30 @@ def test_an_upgrade_that_a_person_began_by_its_version_alone_is_followed(rig: Ri
     assert rig.okd.writes == []
 
 
+BUG = "Nodes of this kind lose their network. https://kcs.lab.test/1"
+RISKS = {
+    "exposed": ("False", "LosesNetwork", BUG),
+    "not-evaluated": ("Unknown", "EvaluationFailed", f"Could not evaluate exposure to risk LosesNetwork ({BUG})"),
+}
+
+
+@pytest.mark.parametrize("risk", RISKS)
+def test_a_release_that_is_not_recommended_is_not_begun_before_a_person_takes_its_risk(rig: Rig, risk: str) -> None:
+    _, reason, message = rig.okd.conditional.setdefault(VERSION, RISKS[risk])
+    take = f"to take that risk, save etcd, then `oc adm upgrade --allow-not-recommended --to={VERSION}`"
+    assert f"    update to {VERSION} is not recommended: {reason}: {message}; {take}" in rig.refused()
+    assert (rig.saved, rig.okd.writes) == ([], [])
+    rig.okd.tell(version=VERSION, image=IMAGE)  # as that command does
+    assert rig.engine.reach().running == VERSION
+
+
+def test_a_conditional_update_whose_risks_do_not_apply_is_begun(rig: Rig) -> None:
+    rig.okd.available = (VERSION,)
+    rig.okd.conditional[VERSION] = ("True", "NotExposedToRisks", "The update is recommended.")
+    rig.okd.conditional["4.21.4"] = RISKS["exposed"]
+    assert rig.engine.reach().running == VERSION
+
+
 def test_a_change_by_another_client_is_read_before_the_next_try(rig: Rig) -> None:
     rig.okd.others = 2
     rig.engine.reach()
