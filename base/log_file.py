@@ -42,11 +42,17 @@ class RunLog(logging.Handler):
         return self._file is not None
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line, with one call of the system: what was done before a kill is in the file."""
+        """Write one line, with one call of the system: what was done before a kill is in the file.
+
+        A disk that becomes full takes a part of it, without an error; the call for its rest has one.
+        """
         if self._file is None:
             return
         try:
-            self._bytes += os.write(self._file, f"{self.format(record)}\n".encode())
+            line = f"{self.format(record)}\n".encode()
+            while line:
+                done = os.write(self._file, line)
+                self._bytes, line = self._bytes + done, line[done:]
         except OSError as error:
             self._stop(error)
         except Exception:  # it would fail the work that logs: logging's convention is to report it

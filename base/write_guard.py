@@ -41,10 +41,10 @@ def make(write: Write) -> None:
                 f"not made: {write.action}; the approved write plan has no such write of {resource or 'no resource'}"
             )
             raise UnplannedWriteError(what, where=write.target, fix=FIX)
-        if not log.is_written():
-            what = f"not made: {write.action}; the log of this run cannot be written, so nobody could verify it"
-            raise UnplannedWriteError(what, where=write.target, fix="make log/ writable, and run the update again")
     log.line(Event.WRITE, str(write))
+    if plan and not log.is_written():  # also since this very line did not fit on the disk
+        what = f"not made: {write.action}; the log of this run cannot be written, so nobody could verify it"
+        raise UnplannedWriteError(what, where=write.target, fix="make log/ writable, and run the update again")
 
 
 def name_plan() -> None:

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -110,3 +111,22 @@ def test_a_bound_run_whose_log_cannot_be_written_makes_no_write(
     with pytest.raises(UnplannedWriteError, match="the log of this run cannot be written"):
         work(OFF)
     assert "no log is written" in capfd.readouterr().err
+
+
+def test_a_write_whose_line_no_longer_fits_on_the_disk_is_not_made(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A part of the line is in the log; who verifies it takes that for a kill right before the write."""
+    bind(monkeypatch, plan(**{"BmcHost__okd-m0": [str(OFF)]}))
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        with log.working(Action.CREATE, URN, "m0", lambda _: write_guard.name_plan()):
+            (file,) = Path("log", "prod").iterdir()
+            resource.setrlimit(resource.RLIMIT_FSIZE, (file.stat().st_size + 10, before[1]))
+            with pytest.raises(UnplannedWriteError, match="the log of this run cannot be written"):
+                make(OFF)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert "no log is written: File too large" in capfd.readouterr().err
+    *_, last = file.read_text().splitlines()
+    assert len(last) == 10
