@@ -4,12 +4,15 @@ import json
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from base.backend import without_login
 from base.errors import ConfigError, Fault, word
-from cli.shared.command_line import PROGRAM, stack_file
+from base.files import read_file, write_private
+from cli.shared.command_line import PROGRAM, stack_file, writing
 from cli.shared.interrupts import child
 from cluster.files import read_text
 from cluster.stack_file import PREFIX, PULL_SECRET, read_options, read_stack_file
@@ -71,7 +74,37 @@ def set_stack_option(stack: str, name: str, value: dict[str, str]) -> None:
     """
     # As JSON, because `pulumi config set --path` would make a number of a serial that has only digits.
     option = {f"{PREFIX}{name}": {"value": json.dumps(value), "objectValue": value, "secret": False}}
-    pulumi(stack, "config", "set-all", "--json", json.dumps(option))
+    with _kept(stack_file(stack)):
+        pulumi(stack, "config", "set-all", "--json", json.dumps(option))
+
+
+def set_stack_secret(stack: str, path: str, secret: str) -> None:
+    """Write one text into a stack's file, encrypted by Pulumi.
+
+    Raises:
+        ConfigError: Pulumi does not write it.
+    """
+    with _kept(stack_file(stack)):
+        pulumi(stack, "config", "set", "--secret", "--path", path, given=secret)
+
+
+@contextmanager
+def _kept(file: Path) -> Iterator[None]:
+    """Have a stack's file stay as it was if the block fails.
+
+    Pulumi (3.259.0) writes it in place: what does not fit on a full disk is lost, and with it what was there. The
+    copy is made first, so that there is room for it; to put it back needs none.
+    """
+    own = file.resolve()
+    copy = own.with_name(f".{own.name}-before")
+    with writing(file, "make its folder writable"):
+        write_private(copy, read_file(own), own.stat().st_mode & 0o777)
+    try:
+        yield
+    except BaseException:
+        copy.replace(own)
+        raise
+    copy.unlink()
 
 
 def pulumi(stack: str, *words: str, given: str = "") -> str:

@@ -11,7 +11,7 @@ from base.yaml_edit import emptied
 from cli.inspect.check import check_file
 from cli.shared.command import Command, add_stack
 from cli.shared.command_line import EXIT_OK, install_config, stack_file, writing
-from cli.shared.stack_options import pulumi, stack_options
+from cli.shared.stack_options import set_stack_secret, stack_options
 from cli.start.new_stack import Option, lacking
 from cluster.install_config import InstallConfig, may_be_a_secret
 from cluster.stack_file import LOGINS, PULL_SECRET
@@ -44,7 +44,7 @@ def move_secrets(options: argparse.Namespace) -> int:
     for secret in secrets:
         where = f"{stack_file(stack)}: {secret.option.name}"
         if lacking([secret.option], present):
-            pulumi(stack, "config", "set", "--secret", "--path", secret.option.name, given=secret.text)
+            set_stack_secret(stack, secret.option.name, secret.text)
             print(f"{where}: encrypted")
         else:
             print(f"{where}: unchanged")
