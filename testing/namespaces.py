@@ -128,11 +128,11 @@ def run_on_a_machine(script: str, folder: Path) -> subprocess.CompletedProcess[s
 
     /etc contains only what the host's tools need (alternatives), and the test's own files.
     """
-    for name in ("etc", "run"):
-        (folder / name).mkdir(exist_ok=True)
+    for name in ("etc/alternatives", "run"):
+        (folder / name).mkdir(parents=True, exist_ok=True)
     prepare = f"""set -euo pipefail
-        cp -a /etc/alternatives {folder}/etc/
-        mount --bind {folder}/etc /etc; mount --bind {folder}/run /run
+        mount --bind /etc/alternatives {folder}/etc/alternatives
+        mount --rbind {folder}/etc /etc; mount --bind {folder}/run /run
         mkdir -p /run/okd-baremetal; ip link set lo up
         """
     command = ["unshare", *ISOLATED, "bash", "-c", prepare + script]

@@ -32,7 +32,8 @@ API = Path(__file__).with_name("stand_in_api.py")
 RESOURCES = "resources"
 """Folder beside those of the machines, with the files that all their APIs serve."""
 INSIDE = """set -euo pipefail
-mount --bind "$1/etc" /etc; mount --bind "$1/run" /run; mount --bind "$1/bin" /usr/local/bin
+mount --bind /etc/alternatives "$1/etc/alternatives"; mount --rbind "$1/etc" /etc
+mount --bind "$1/run" /run; mount --bind "$1/bin" /usr/local/bin
 mount --bind "$1/lib" /var/lib
 mount -t proc proc /proc; ip link set lo up; hostname "$2"
 echo there; exec sleep infinity"""
@@ -197,9 +198,8 @@ def machine(
 
 
 def _lay_out(folder: Path, files: Sequence[RenderedFile]) -> None:
-    for name in ("etc/okd-baremetal", "run/okd-baremetal", "bin", "lib/okd-baremetal"):
+    for name in ("etc/okd-baremetal", "etc/alternatives", "run/okd-baremetal", "bin", "lib/okd-baremetal"):
         (folder / name).mkdir(parents=True)
-    shutil.copytree("/etc/alternatives", folder / "etc/alternatives", symlinks=True)
     shutil.copy("/etc/passwd", folder / "etc")  # keepalived needs the user root
     (folder / "lib/okd-baremetal/release").write_text("0\n")
     for file in files:
