@@ -12,6 +12,9 @@ from typing import Any
 from boot_media.tools import find_coreos_installer
 from testing.checkout import ROOT
 
+PIP = Path(__file__).with_name("fakes") / "pip"
+"""On PYTHONPATH, the stand-in for pip."""
+
 
 def pulumi_dir() -> Path:
     """Return the folder of the CLI and its language host."""
@@ -21,10 +24,14 @@ def pulumi_dir() -> Path:
 
 
 def pulumi_env(folder: Path, *path: Path) -> dict[str, str]:
-    """Return an environment with state, home and plugins in `folder`; PATH begins with Python, the CLI and `path`."""
+    """Return an environment with state, home and plugins in `folder`, and a stand-in for pip.
+
+    PATH begins with Python, the CLI and `path`.
+    """
     folders = [Path(sys.executable).parent, pulumi_dir(), *path]
     return {
         "PATH": os.pathsep.join([*map(str, folders), os.environ["PATH"]]),
+        "PYTHONPATH": str(PIP),
         "HOME": str(folder),
         "PULUMI_HOME": str(folder / "pulumi"),
         "PULUMI_BACKEND_URL": f"file://{folder}",
@@ -37,7 +44,7 @@ def pulumi_env(folder: Path, *path: Path) -> dict[str, str]:
 def site_env(folder: Path) -> dict[str, str]:
     """Return the same for a program that imports this checkout and declares the site of `site.json` in `folder`."""
     return pulumi_env(folder, find_coreos_installer().parent) | {
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": f"{ROOT}:{PIP}",
         "XDG_CACHE_HOME": str(folder / "cache"),
         "SITE": str(folder / "site.json"),
     }
