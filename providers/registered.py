@@ -8,12 +8,14 @@ they have, and depends on the VM, so no input of the VM can say so.
 
 And whether a cluster has an API to ask for nodes: `VipHandoff` keeps the kubeconfig that `HostProvisioning` may lack
 on another provisioner, and no resource takes a property from it. And which cluster runs: only in production is there
-a `ClusterPower`, and `BmcHost`, which switches new servers off, knows no cluster.
+a `ClusterPower`, and `BmcHost`, which switches new servers off, knows no cluster. Of a run with `--target`, none of
+them need be a part: then nobody has said that no cluster runs.
 """
 
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
+from cluster.values.phase import Phase
 from wires.bmc.client import Identity
 from wires.bmc.identity import MachineId, is_one_machine
 
@@ -41,6 +43,9 @@ NEW_VM_FIX = "revert the change of the VM, or go on to phase production; or begi
 
 RUNNING: set[RunningCluster] = set()
 """The stack's clusters in production."""
+
+PHASE: set[Phase] = set()
+"""The phase of the stack, as `Machines` has it; empty if that is not a part of this run."""
 
 WITH_API: set[str] = set()
 """Stacks of which `VipHandoff` has seen a kubeconfig, or may have: without one, the payload is none of OKD's."""
@@ -94,6 +99,12 @@ def note_running(cluster: RunningCluster) -> None:
     RUNNING.add(cluster)
 
 
-def running_clusters() -> frozenset[RunningCluster]:
-    """Return the stack's clusters in production."""
-    return frozenset(RUNNING)
+def note_phase(phase: Phase) -> None:
+    """Take note of the phase of the stack."""
+    PHASE.clear()
+    PHASE.add(phase)
+
+
+def running_clusters() -> frozenset[RunningCluster] | None:
+    """Return the stack's clusters in production. None: nobody who knows them is a part of this run."""
+    return frozenset(RUNNING) if RUNNING or Phase.BOOTSTRAP in PHASE else None

@@ -34,6 +34,8 @@ from wires.bmc_clients import client_of, exclusive
 from wires.shown_certificate import expiry_warning
 
 READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the others
+UNASKED = "it runs, and may be a node, for which a run with --target asks nobody; nothing was changed"
+WHOLE = "run `pulumi up` without --target; or, if it runs no cluster, switch it off, then run this command again"
 CHECK_FIX = "check its address, network and power, and run this command again"
 
 
@@ -132,7 +134,9 @@ def _begun_with(engine: BmcHostEngine, spec: BmcHostSpec) -> tuple[Identity, AsF
         return engine.record()
 
     def node_of(machine: Identity) -> Fault | None:
-        asked = (node_fault(spec.host, machine, it, SYSTEM_CLOCK, engine.report) for it in running_clusters())
+        if (clusters := running_clusters()) is None:
+            return Fault(spec.host, UNASKED, WHOLE)
+        asked = (node_fault(spec.host, machine, it, SYSTEM_CLOCK, engine.report) for it in clusters)
         return next(filter(None, asked), None)
 
     return engine.take_over(_mark_of(spec).remove, node_of)

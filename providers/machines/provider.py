@@ -14,7 +14,7 @@ from providers.machines.rules import Answer, Change, answered_faults, outputs, p
 from providers.pulumi import plugin
 from providers.pulumi.dynamic import Provider
 from providers.pulumi.workers import by_host
-from providers.registered import register
+from providers.registered import note_phase, register
 from wires.bmc.client import BmcClient, Identity, Power
 from wires.bmc.identity import is_one_machine, named, usable
 from wires.bmc.steps import Steps, run_steps
@@ -36,6 +36,7 @@ class MachinesProvider(Provider[MachinesSpec, MachinesOuts]):
         change = Change(old, outs, new)
         _refuse(planned_faults(change))
         register(change.new_machines({}), change.undrained)
+        note_phase(new.phase)
 
     def _create(self, spec: MachinesSpec) -> tuple[str, MachinesOuts]:
         return "machines", _identify(Change(spec.changed(hosts={}, passwords={}), MachinesOuts(), spec))
@@ -63,6 +64,7 @@ def _identify(change: Change) -> MachinesOuts:
     report(Progress("identified", f"{len(change.new.hosts)} hosts"))
     outs = outputs(change, answers)
     register(outs.machines, change.undrained)
+    note_phase(change.new.phase)
     return outs
 
 

@@ -63,6 +63,18 @@ def test_one_machine_behind_two_spellings_is_not_written_to(project: Project, bm
     assert bmc.writes[since:] == []
 
 
+def test_a_new_server_that_runs_is_not_taken_over_by_a_run_that_asks_nobody(project: Project, bmc: Emulator) -> None:
+    """As a node that a restored state does not know: `Machines` and `ClusterPower` are no part of such a run."""
+    project.pulumi("up", *AT_ONCE, "--target", "**::machines")
+    alone, since = ("up", *AT_ONCE, "--target", "**BmcHost::okd-master-0"), len(bmc.writes)
+    refused = project.pulumi(*alone, fails=True)
+    assert "it runs, and may be a node, for which a run with --target asks nobody; nothing was changed" in refused
+    assert (bmc.writes[since:], bmc.guest.systems.get_power_state(FIRST)) == ([], "On")
+    bmc.guest.systems.set_power_state(FIRST, "ForceOff")
+    project.pulumi(*alone)
+    assert project.outputs("okd-master-0")["uuid"] == FIRST
+
+
 def test_a_destroy_without_its_bmcs_ends_by_the_fixes_of_its_errors(project: Project, bmc: Emulator) -> None:
     """Case P5: neither `up` nor `destroy` ended without a BMC; one is elsewhere now, the other one is gone."""
     project.site["bmc_deadline_s"] = 2

@@ -144,6 +144,7 @@ class Life:
         registered.NEW_VM.clear()
         registered.WITH_API.clear()
         registered.RUNNING.clear()
+        registered.PHASE.clear()
         if report:
             self._judge_errors(report)
             world.tell(

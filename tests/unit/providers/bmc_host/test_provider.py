@@ -20,6 +20,7 @@ from base.errors import (
     ConfigError,
     OkdBaremetalError,
 )
+from cluster.values.phase import Phase
 from providers import registered
 from providers.bmc_host import engine as bmc_host_engine
 from providers.bmc_host import provider as bmc_host
@@ -264,6 +265,7 @@ class TestAnswering:
     @pytest.fixture
     def fleet(self, monkeypatch: pytest.MonkeyPatch) -> Iterator[Fleet]:
         monkeypatch.setattr(bmc_host, "SYSTEM_CLOCK", FakeClock())
+        monkeypatch.setattr(registered, "PHASE", {Phase.BOOTSTRAP})
         with running(Options()) as fleet:
             yield fleet
 
@@ -327,6 +329,21 @@ class TestAnswering:
             assert BmcHostProvider().create({**props, "running": running}).id == uuid_of(0)
             return
         with pytest.raises(BmcRefusedError, match=r"\(https://.*\): it is a node\. Fix: leave it$"):
+            BmcHostProvider().create(props)
+        assert (fleet.figures().writes, fleet.state().power) == ([], "On")
+
+    @pytest.mark.parametrize("told", [set(), {Phase.PRODUCTION}], ids=["nothing", "only-the-phase"])
+    @pytest.mark.parametrize("power", ["On", "Off"])
+    def test_a_run_that_knows_no_cluster_cuts_nothing_off(
+        self, power: str, told: set[Phase], fleet: Fleet, props: Props, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """`up --target` of one server has no part that knows whether a cluster is in production."""
+        monkeypatch.setattr(registered, "PHASE", told)
+        fleet.change(power=power)
+        if power == "Off":
+            assert BmcHostProvider().create(props).id == uuid_of(0)
+            return
+        with pytest.raises(BmcRefusedError, match=r"--target asks nobody.*Fix: run `pulumi up` without --target"):
             BmcHostProvider().create(props)
         assert (fleet.figures().writes, fleet.state().power) == ([], "On")
 
