@@ -231,10 +231,11 @@ class Update:
             return select_stack(cluster, work_dir=folder, opts=options)
         except StackNotFoundError:
             what = "the backend has no such stack, although an update of it has begun at this site"
+            # In the clone itself, `pulumi stack rm` has removed the stack's file, and `init` would make an empty one.
             fix = (
                 f"have {BACKEND} of the worker be what it was; or, if the stack was removed since its servers were "
-                f"destroyed, `pulumi stack init {word(cluster)}` in {self._clone.root}; then `okd-baremetal fleet "
-                f"retry {word(cluster)}`"
+                f"destroyed, `pulumi stack init {word(cluster)}` in {word(folder)}, with the worker's environment; "
+                f"then `okd-baremetal fleet retry {word(cluster)}`"
             )
             raise ConfigError(Fault(cluster, what, fix)) from None
 

@@ -218,7 +218,8 @@ def test_a_stack_whose_update_has_begun_here_is_not_made_anew(ungated: Site, pul
         assert str(caught.value) == (
             f"{STACK}: the backend has no such stack, although an update of it has begun at this site. Fix: have "
             "PULUMI_BACKEND_URL of the worker be what it was; or, if the stack was removed since its servers were "
-            f"destroyed, `pulumi stack init {STACK}` in {ungated.root}; then `okd-baremetal fleet retry {STACK}`"
+            f"destroyed, `pulumi stack init {STACK}` in {ungated.root / FOLDER / STACK}, with the worker's "
+            f"environment; then `okd-baremetal fleet retry {STACK}`"
         )
     assert {*pulumi.calls()} == {"stack-select"}
 
