@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
+from base.shown import few
 from cluster.inventory.model import Card, DiscoveredServer, Disk
 
 CARDS, DISKS = ("cards",), ("disk", "volume")
@@ -9,15 +10,19 @@ CARDS, DISKS = ("cards",), ("disk", "volume")
 
 
 def changes(kept: DiscoveredServer, now: DiscoveredServer) -> Iterator[str]:
-    """Yield what is another part now. Of cards or disks that one of the two does not tell whole, nothing is known."""
-    if _is_whole(kept, CARDS) and _is_whole(now, CARDS):
-        yield from _differences("card", _cards(kept), _cards(now))
-    if _is_whole(kept, DISKS) and _is_whole(now, DISKS):
-        yield from _differences("disk", _disks(kept), _disks(now))
+    """Yield what is another part now, and what cannot be read now. Of what was not known whole, nothing is known."""
+    for kind, beginnings, parts in (("card", CARDS, _cards), ("disk", DISKS, _disks)):
+        if not [*_unread(kept, beginnings)]:
+            unread = [*_unread(now, beginnings)]
+            yield from unread
+            yield from _differences(kind, parts(kept), parts(now), is_whole=not unread)
 
 
-def _is_whole(server: DiscoveredServer, beginnings: tuple[str, ...]) -> bool:
-    return not any(part.startswith(beginnings) for gap in server.gaps for part in gap.what.split(", "))
+def _unread(server: DiscoveredServer, beginnings: tuple[str, ...]) -> Iterator[str]:
+    """Yield which parts were not read, and why."""
+    for gap in server.gaps:
+        if parts := [part for part in gap.what.split(", ") if part.startswith(beginnings)]:
+            yield f"{' and '.join(few(parts))} not compared ({gap.why})"
 
 
 def _cards(server: DiscoveredServer) -> dict[str, Card]:
@@ -29,10 +34,14 @@ def _disks(server: DiscoveredServer) -> dict[str, Disk]:
 
 
 def _differences(
-    kind: str, kept: Mapping[str, Card] | Mapping[str, Disk], now: Mapping[str, Card] | Mapping[str, Disk]
+    kind: str,
+    kept: Mapping[str, Card] | Mapping[str, Disk],
+    now: Mapping[str, Card] | Mapping[str, Disk],
+    *,
+    is_whole: bool,
 ) -> Iterator[str]:
     """Yield each part that only one of the two has, and each disk with another size, by what names it for good."""
-    yield from (f"{kind} {part} is gone" for name, part in kept.items() if name not in now)
+    yield from (f"{kind} {part} is gone" for name, part in kept.items() if is_whole and name not in now)
     yield from (f"{kind} {part} is new" for name, part in now.items() if name not in kept)
     for name, part in now.items():
         was = kept.get(name)

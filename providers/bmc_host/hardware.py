@@ -11,7 +11,7 @@ from providers.bmc_host.model import BmcHostSpec
 
 
 def changed_since_inventory(spec: BmcHostSpec) -> str:
-    """Return what has changed, in one line. Empty: nothing, or there is no inventory, or the BMC does not tell."""
+    """Return what has changed, or was not read, in one line. Empty: nothing, or there is no inventory of it."""
     file = inventory_file(stack_of(spec.urn))
     if spec.bmc.url.speaks_ipmi or not file.exists():
         return ""
@@ -28,6 +28,6 @@ def changed_since_inventory(spec: BmcHostSpec) -> str:
     try:
         with closing(BmcDiscovery(spec.bmc, spec.password, limits)) as bmc:
             found = [*changes(kept, bmc.cards_and_disks())]
-    except BmcError:
-        return ""
+    except BmcError as error:
+        return f"not compared with its inventory: {error.fault.what}"
     return f"since the inventory of {inventory.dated:%Y-%m-%d}: {'; '.join(found)}" if found else ""

@@ -88,10 +88,29 @@ def test_a_disk_and_a_card_that_are_others_now_are_named(desk: Desk, capsys: pyt
 def test_of_what_was_not_read_nothing_is_known_to_be_gone(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
     desk.fleet.fault(Fault("GET .*/(Drives|EthernetInterfaces)/", "status", status=500))
     desk.refresh()
+    (line,) = warned(capsys)
+    assert line.startswith("m0: since the inventory of 2026-11-27: cards ")
+    assert (line.count(" not compared (cannot read /redfish/v1/"), line.count(" is gone")) == (
+        len(desk.server.cards) + len(desk.server.disks),
+        0,
+    )
     desk.fleet.heal()
     desk.keep(desk.server.changed(disks=(), gaps=(Gap(what="clock, disks", why="38 requests were sent"),)))
     desk.refresh()
     assert warned(capsys) == []
+
+
+def test_beside_a_disk_that_cannot_be_read_all_others_are_compared(
+    desk: Desk, capsys: pytest.CaptureFixture[str]
+) -> None:
+    unread, other, *rest = desk.server.disks
+    desk.keep(desk.server.changed(disks=(unread, other.changed(size_bytes=1 << 30), *rest)))
+    desk.fleet.fault(Fault(f"GET .*/Drives/{unread.name}$", "status", status=500))
+    desk.refresh()
+    (line,) = warned(capsys)
+    assert f"disk {unread.name} not compared (cannot read /redfish/v1/" in line
+    assert f"disk {other} had 1 GiB" in line
+    assert "is gone" not in line
 
 
 def test_a_bmc_that_does_not_tell_fails_no_refresh(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
@@ -104,7 +123,8 @@ def test_a_bmc_that_does_not_tell_fails_no_refresh(desk: Desk, capsys: pytest.Ca
     desk.file.write_text(kept)
     desk.fleet.fault(Fault(f"{system}$", "status", status=403, skip=without))
     desk.refresh()
-    assert warned(capsys) == []
+    (line,) = warned(capsys)
+    assert line.startswith("m0: not compared with its inventory: cannot read the system: HTTP 403")
 
 
 def test_an_inventory_that_cannot_be_read_fails_no_refresh(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:
