@@ -99,7 +99,7 @@ class TestOutOfEtcd:
     def test_one_that_an_interrupted_run_has_added_is_only_adopted(
         self, role: Role, rollouts: Rollouts, saved: list[Any], server: FakeBmc, failures: int
     ) -> None:
-        """Its etcd answers: whoever then switched it off, as the error of a wipe has it, would lose it."""
+        """Its etcd answers, so the proof before a wipe would have a person switch a member that works off."""
         server.run_from_disk()
         left = iter(range(failures))
 
