@@ -76,7 +76,7 @@ class Iso:
         with replaced(path) as iso:
             _copy(self.base, iso)
             for offset, content in self.patches:
-                os.pwrite(iso.fileno(), content, offset)
+                _overwrite(iso, offset, content)
 
 
 def names_boot_iso(text: str, host: str) -> bool:
@@ -181,7 +181,7 @@ class IsoMaker:
                 self._run("iso", *command, open_files=[config, self._live_config, *named.values()])
             after = os.pread(self._work.fileno(), len(self._free), self._offset)
         finally:
-            os.pwrite(self._work.fileno(), self._free, self._offset)
+            _overwrite(self._work, self._offset, self._free)
         if after == self._free:
             what = f"wrote nothing into the embed area of {self._base}"
             raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION)
@@ -249,6 +249,16 @@ def _copy(source: Path, target: IO[bytes]) -> int:
         while os.copy_file_range(file.fileno(), target.fileno(), COPY_AT_ONCE):
             pass
         return os.lseek(file.fileno(), 0, os.SEEK_CUR)
+
+
+def _overwrite(file: IO[bytes], offset: int, content: bytes) -> None:
+    """Write all of the bytes: `os.pwrite` ends without an error when a full disk has taken a part of them.
+
+    Also what is there already needs room where files share their blocks, as `_copy` has them.
+    """
+    file.seek(offset)
+    file.write(content)
+    file.flush()
 
 
 def _sha256(path: Path) -> str:

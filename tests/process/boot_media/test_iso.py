@@ -117,6 +117,18 @@ def test_an_iso_can_be_written_in_full(maker: IsoMaker, tmp_path: Path) -> None:
     assert {*tmp_path.iterdir()} == {path, folder}
 
 
+def test_a_call_that_writes_only_a_part_tears_no_iso(
+    maker: IsoMaker, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """In place of a disk that becomes full: a call of the system that takes half of the bytes, without an error."""
+    pwrite, before = os.pwrite, made(maker).sha256
+    monkeypatch.setattr(os, "pwrite", lambda file, text, at: pwrite(file, text[: len(text) // 2], at))
+    iso = made(maker, ignition=BIG % base64.b64encode(os.urandom(150_000)))
+    iso.write(tmp_path / "host.iso")
+    assert (tmp_path / "host.iso").read_bytes() == whole(iso)
+    assert made(maker).sha256 == before, "an ISO has bytes of another host's"
+
+
 def test_the_digest_depends_only_on_the_content(maker: IsoMaker) -> None:
     first = made(maker, keyfiles=KEYFILES).sha256
     assert first == made(maker, keyfiles=dict(reversed(KEYFILES.items()))).sha256
