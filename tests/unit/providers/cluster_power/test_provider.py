@@ -13,6 +13,7 @@ from payload.kubeconfig import Kubeconfig
 from providers import registered
 from providers.cluster_power.provider import ClusterPowerProvider
 from providers.etcd.snapshot import EtcdSnapshots
+from providers.registered import RunningCluster
 from testing.fakes.sleeping_cluster import LIFE_DAYS, SleepingCluster
 from testing.kubeconfigs import write_kubeconfig
 from tests.unit.providers.cluster_power.rig import DAY_S, MASTERS, WORKERS, Rig
@@ -36,7 +37,7 @@ def test_other_resources_learn_which_cluster_runs(monkeypatch: pytest.MonkeyPatc
     for act in acts:
         monkeypatch.setattr(registered, "RUNNING", set())
         act(ClusterPowerProvider())
-        assert registered.running_clusters() == {("prod", ID, "192.0.2.5")}
+        assert registered.running_clusters() == frozenset({RunningCluster("prod", ID, "192.0.2.5")})
 
 
 @pytest.fixture
