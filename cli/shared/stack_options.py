@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from base.backend import without_login
-from base.errors import ConfigError, Fault, word
+from base.errors import ITS_ROOM, ConfigError, Fault, word
 from base.files import read_file, write_private
 from cli.shared.command_line import PROGRAM, stack_file, writing
 from cli.shared.interrupts import child
@@ -116,7 +116,8 @@ def pulumi(stack: str, *words: str, given: str = "") -> str:
     done = run_pulumi(*words, "--stack", stack, given=given)
     if done.returncode:
         what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
-        fix = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"
+        works = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"
+        fix = ITS_ROOM if "no space left on device" in done.stderr else works
         raise ConfigError(Fault(str(stack_file(stack)), what, fix))
     return done.stdout
 

@@ -60,6 +60,7 @@ def test_a_full_disk_leaves_the_files_of_a_stack_whole(project: Path, pages: int
     done = run("move-secrets", "prod", folder=project)
     assert done.returncode == 2, done
     assert "no space left on device" in done.stderr.lower()
+    assert done.stderr.endswith(" Fix: make room on its disk\n")
     assert (project / STACK_FILE).read_text() == whole
     assert (project / "stacks/prod/install-config.yaml").read_text() == secrets
     assert [path.name for path in (project / "stacks").iterdir() if path.name.startswith(".")] == []
