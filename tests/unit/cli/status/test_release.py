@@ -61,7 +61,7 @@ def test_a_failure_without_an_upgrade_is_none_of_an_upgrade(okd: FakeOkd) -> Non
     assert row(okd) == (Level.WRONG, "4.21.2, but Failing is True: Cluster operator ingress is degraded")
 
 
-def test_a_failure_beside_a_desired_version_without_image_is_none_of_an_upgrade(okd: FakeOkd) -> None:
+def test_a_failure_beside_a_version_without_image_is_none_of_an_upgrade(okd: FakeOkd) -> None:
     """The version that runs, as a person's manifest may have it; and one that OKD does not know."""
     okd.tell(version="4.21.2")
     okd.degraded["ingress"] = okd.clock.now()

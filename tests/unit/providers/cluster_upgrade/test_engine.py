@@ -278,7 +278,7 @@ RISKS = {
 
 
 @pytest.mark.parametrize("risk", RISKS)
-def test_a_release_that_is_not_recommended_is_not_begun_before_a_person_takes_its_risk(rig: Rig, risk: str) -> None:
+def test_a_release_with_a_known_risk_waits_for_a_person_who_takes_it(rig: Rig, risk: str) -> None:
     _, reason, message = rig.okd.conditional.setdefault(VERSION, RISKS[risk])
     take = f"to take that risk, save etcd, then `oc adm upgrade --allow-not-recommended --to={VERSION}`"
     assert f"    update to {VERSION} is not recommended: {reason}: {message}; {take}" in rig.refused()
