@@ -71,14 +71,17 @@ def locked_bmc(
     return exclusive(bmc_of(spec, name, from_state=from_state))
 
 
-def runs_from_disk(spec: HostProvisioningSpec, name: str) -> bool:
+def runs_from_disk(spec: HostProvisioningSpec, kubeconfig: Kubeconfig | None, name: str) -> bool:
     """Return whether a host's BMC shows that it runs from its disk. It has as long to say so as in an installation.
+
+    Of one that boots from the network, whose live system may run, its node has to show it, in production.
 
     Raises:
         ProvisioningError: Nobody knows. Nothing was touched.
     """
     if spec.hosts[name].bmc.boot_method is not BootMethod.VIRTUAL_CD:
-        return False  # its live system may run
+        known = kubeconfig if spec.out_of_etcd else None
+        return known is not None and quorum_of(spec, known).runs(name, spec.identity_of(name).identity)
     plugin.rows(spec.urn, spec.rows, name)(Progress(LOOKING))
     bmc = bmc_of(spec, name)
     try:

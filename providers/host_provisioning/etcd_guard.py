@@ -13,7 +13,7 @@ from base.errors import ProvisioningError
 from base.progress import Report
 from base.spec import Model
 from providers.etcd.health import UnlistedError, listed_members, member_problem, unrest
-from providers.joining.nodes import Node
+from providers.joining.nodes import Node, Nodes
 from providers.patience import patiently
 from providers.server_objects.objects import COLLECTIONS, MACHINE
 from wires.api.resources import (
@@ -25,6 +25,7 @@ from wires.api.resources import (
     answer_first,
     unasked,
 )
+from wires.bmc.client import Identity
 
 RUNNING = "EtcdRunningInCluster"
 """The operator's condition that etcd runs on the nodes. Its jobs then have two nodes fence each other.
@@ -194,6 +195,20 @@ class EtcdQuorum:
         """
         node = self.api.get(self.vip, f"{NODE_LIST}/{host}", Node)
         return node is not None and node.problem is None and member_problem(self.api, self.vip) is None
+
+    def runs(self, host: str, machine: Identity) -> bool:
+        """Return whether a host's node is ready, and this machine.
+
+        Raises:
+            ProvisioningError: The API does not say. Nothing was touched.
+        """
+        seen = list[Node]()
+
+        def asked() -> None:
+            seen[:] = (self.api.get(self.vip, NODE_LIST, Nodes) or Nodes()).items
+
+        self.refuse(host, asked)
+        return any(it.metadata.name == host and it.runs_on(machine) and it.problem is None for it in seen)
 
     def _lacks_machine(self, addresses: Collection[str]) -> bool:
         listed = self.api.get(self.vip, MACHINES, _Machines)

@@ -119,7 +119,7 @@ def _adopted(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kub
     return frozenset(
         name
         for name in (*plan.replaced, *plan.joining)
-        if spec.role.holds_etcd and composition.runs_from_disk(spec, name)
+        if spec.role.holds_etcd and composition.runs_from_disk(spec, kubeconfig, name)
     )
 
 

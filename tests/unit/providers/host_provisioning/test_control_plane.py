@@ -16,11 +16,16 @@ from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.host_provisioning.topology import ControlPlane
 from providers.joining.approvals import Joining
 from testing import payloads
+from testing.certificate_requests import FakeCluster, node
 from testing.certificates import authority
 from testing.fakes.bmc import FakeBmc
 from testing.kubeconfigs import write_kubeconfig
 from tests.unit.providers.host_provisioning.rollouts import Rollouts, updated
-from tests.unit.providers.host_provisioning.specs import INSTALLED, ROLE, record
+from tests.unit.providers.host_provisioning.specs import INSTALLED, ROLE, host, record
+from wires.api.kubernetes import KubeApi
+
+UUID = "c0ffee00-0000-4000-8000-000000000001"
+BY_HTTP = "redfish-uefihttp+http://127.0.0.1:1/redfish/v1/Systems/w1"
 
 
 @pytest.mark.parametrize("role", [role for role in Role if role.holds_etcd])
@@ -127,6 +132,40 @@ class TestOutOfEtcd:
         assert "cannot read the power: no connection" in line
         assert "switch" not in caught.value.fault.fix
         assert (saved[1:], rollouts.targets, server.writes) == ([], [], [])
+
+    @pytest.mark.parametrize(
+        ("nodes", "is_adopted"),
+        [
+            pytest.param([node("w1", uuid=UUID)], True, id="it"),
+            pytest.param([node("w1", uuid=UUID, ready="False")], False, id="not-ready"),
+            pytest.param([node("w1", uuid=UUID.replace("c0", "d1"))], False, id="another-machine"),
+            pytest.param([node("w0", uuid=UUID)], False, id="another-host"),
+            pytest.param([], False, id="none"),
+        ],
+    )
+    def test_one_that_boots_from_the_network_is_only_adopted_as_a_node(  # noqa: PLR0917
+        self,
+        role: Role,
+        rollouts: Rollouts,
+        saved: list[Any],
+        nodes: list[dict[str, Any]],
+        is_adopted: bool,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """Its BMC shows the same while it is being installed."""
+        monkeypatch.setattr(KubeApi, "by", lambda *_: FakeCluster(nodes=nodes))
+        own = {"identities": {**ROLE["identities"], "w1": {"uuid": UUID, "serial": "SN-w1"}}}
+        self.joined(role, saved, hosts={"w0": host("w0"), "w1": host("w1", address=BY_HTTP)}, **own)
+        assert [target.untouchable for target in rollouts.targets] == [RAN if is_adopted else None]
+        assert ("member" in saved) is not is_adopted
+
+    def test_one_that_boots_from_the_network_is_not_touched_while_the_api_is_silent(
+        self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(KubeApi, "by", lambda *_: FakeCluster(down=ConnectionRefusedError("no")))
+        with pytest.raises(ProvisioningError, match="w1: not wiped: the API cannot be asked"):
+            self.joined(role, saved, hosts={"w0": host("w0"), "w1": host("w1", address=BY_HTTP)})
+        assert (saved[1:], rollouts.targets) == ([], [])
 
     def test_what_it_asked_for_before_its_wipe_is_forgotten(
         self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
