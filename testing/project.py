@@ -57,6 +57,11 @@ def eventually(is_true: Callable[[], bool], within_s: float = 120) -> None:
         time.sleep(0.05)
 
 
+def texts(lines: list[dict[str, Any]], machine: str, *events: str) -> list[str]:
+    """Return the texts of a log's lines about one machine, of these events."""
+    return [line["text"] for line in lines if line.get("machine") == machine and line["event"] in events]
+
+
 @cache
 def _with_an_empty_stack() -> dict[str, bytes]:
     """Return the files of a project whose stack is new, by their paths."""

@@ -1,5 +1,6 @@
 """The real Pulumi engine, this program's providers, and sushy-tools' emulator with its fake driver, over loopback."""
 
+import base64
 import hashlib
 import json
 import re
@@ -16,7 +17,7 @@ from pydantic import SecretStr
 from assets.contract import KUBELET_PORT
 from testing.fakes.emulator import PASSWORD, SECOND_PASSWORD, SECOND_USER, USER, Emulator
 from testing.fakes.web_hook import web_hook
-from testing.project import COMMAND_S, CROWD, MACHINES, NAMES, ROLE, Project, eventually, host_of
+from testing.project import COMMAND_S, CROWD, MACHINES, NAMES, ROLE, Project, eventually, host_of, texts
 from testing.pulumi_env import forget, resources_of
 from testing.server_under_test import server
 from wires.bmc.access import BmcAccess
@@ -27,6 +28,14 @@ INSTALLED = ["Reset", "InsertMedia", "Boot", "Reset", "EjectMedia", "Boot", "Res
 """Writes to a server that was running: Off, media, Cd, On; after the installation: eject, Hdd, On."""
 INTERRUPTED = ["Reset", "EjectMedia", "InsertMedia", "Reset", "EjectMedia", "Boot", "Reset"]
 """Writes to a server that an earlier run booted from media."""
+STEPS = (
+    "media",
+    "starting the installer",
+    "installing from ISO",
+    "withdrawing the boot ISO",
+    "booting from disk",
+    "installed",
+)
 AT_ONCE = ("--yes", "--skip-preview")
 SECRETS = ("content-of-ours", "content-of-a-keyfile", "content-of-another-keyfile", "Authorization", "Basic ")
 
@@ -83,6 +92,28 @@ def both_are_installed(project: Project, bmc: Emulator) -> None:
     assert not [secret for secret in (PASSWORD, *SECRETS) if secret in shown]
 
 
+def the_run_has_logged_each_server(project: Project) -> None:
+    (up,) = project.logs()
+    for name in NAMES:
+        steps = texts(up, name, "step", "end")
+        assert [word for word in STEPS if any(step.startswith(word) for step in steps)] == [*STEPS]
+        inserted = re.compile(r"\S+ POST \S+/VirtualMedia.InsertMedia: HTTP 20\d, \d")
+        assert len([*filter(inserted.match, texts(up, name, "redfish"))]) == 1
+        resources = {line["resource"] for line in up if line.get("machine") == name}
+        assert resources == {"Machines::machines", f"BmcHost::{name}", "HostProvisioning::control-plane"}
+
+
+def no_run_without_work_has_a_log(project: Project, bmc: Emulator) -> None:
+    logs, asked, host = len(project.logs()), len(bmc.requests), project.site["hosts"]["okd-master-0"]
+    project.pulumi("up", *AT_ONCE, "--expect-no-changes")
+    consent, host["consent"] = host["consent"], ""
+    refused = project.pulumi("up", *AT_ONCE, fails=True)  # its check refuses it, before any work
+    assert "pulumi config set --path 'consent.okd-master-0' <UUID>" in refused
+    assert bmc.requests[asked:] == []
+    assert len(project.logs()) == logs
+    host["consent"] = consent
+
+
 def what_others_change_is_told_and_left(project: Project, bmc: Emulator) -> None:
     """Someone changes both hosts, and the same run gives them other files, and one another way to boot."""
     bmc.guest.systems.set_boot_device(NAMES["okd-master-0"], "Pxe")
@@ -103,11 +134,17 @@ def what_others_change_is_told_and_left(project: Project, bmc: Emulator) -> None
 def test_hosts_are_installed_refreshed_changed_and_destroyed(project: Project, bmc: Emulator) -> None:
     """The state stores the files of hosts once, whatever run wrote it, and each server is left as it was found.
 
+    No log and no page has a secret, the digest of a boot ISO among them.
+
     Attack S9: the emulator downloads the ISO at the insert, and verifies as requests does.
     """
     secure, over_tls = NAMES.values()
     both_are_installed(project, bmc)
+    the_run_has_logged_each_server(project)
     stored_once(project)
+    isos = {each["iso_sha256"] for each in project.outputs("control-plane")["installed"].values()}
+    assert len(isos) == len(NAMES)
+    no_run_without_work_has_a_log(project, bmc)
     written = {uuid: bmc.writes_to(uuid) for uuid in NAMES.values()}
     assert written == {
         secure: [*INSTALLED[:2], "SecureBoot", *INSTALLED[2:]],
@@ -122,15 +159,19 @@ def test_hosts_are_installed_refreshed_changed_and_destroyed(project: Project, b
     stored_once(project)
     assert {uuid: bmc.writes_to(uuid) for uuid in NAMES.values()} == written
 
+    logs = len(project.logs())
     shown = project.pulumi("destroy", *AT_ONCE)
+    assert len(project.logs()) == logs + 1
+    eventually(lambda: all(part in project.report() for part in ("delete", *NAMES)))
     for name, uuid in NAMES.items():
         assert bmc.guest.systems.get_power_state(uuid) == "Off"
         assert bmc.guest.systems.get_boot_device(uuid) == ("Pxe" if name == "okd-master-1" else "Hdd")
         assert not bmc.guest.systems.get_boot_image(uuid, "Cd")[0]
     assert bmc.writes_to(secure)[-1] == "SecureBoot"
     assert not bmc.guest.systems.get_secure_boot(secure)
-    shown += json.dumps(project.logs(), ensure_ascii=False)
-    assert not [secret for secret in (PASSWORD, *SECRETS) if secret in shown]
+    shown += json.dumps(project.logs(), ensure_ascii=False) + project.report()
+    basic = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
+    assert not [secret for secret in (PASSWORD, basic, *isos, *SECRETS) if secret in shown]
 
 
 def test_a_server_is_installed_through_the_capture_of_sushy_tools(tmp_path: Path, bmc: Emulator) -> None:
@@ -160,8 +201,7 @@ def a_killed_run_is_told(project: Project, bmc: Emulator) -> None:
     assert [notice["result"] for notice in hook.notices] == ["killed"], project.noticed()
     (lines,) = project.logs()
     for name in NAMES:
-        steps = [line["text"] for line in lines if line.get("machine") == name and line["event"] == "step"]
-        assert steps[-1].startswith("installing from ISO")
+        assert texts(lines, name, "step")[-1].startswith("installing from ISO")
 
 
 def the_next_run_completes_it(project: Project, bmc: Emulator) -> dict[str, Any]:
