@@ -1,6 +1,7 @@
 """The rehearsal's plan, from the committed stack, with made-up digests."""
 
 import copy
+import json
 from functools import cache
 from ipaddress import IPv4Address
 from typing import Any
@@ -55,8 +56,13 @@ def _stack_file() -> dict[str, Any]:
 
 
 def plan(**changes: Any) -> ClusterPlan:
-    """Return the rehearsal's plan, with changed options."""
-    return load_plan(INSTALL_CONFIG, options(**changes), keyfiles_of)
+    """Return the rehearsal's plan, with changed options; for the same ones the same plan, since plans are frozen."""
+    return _plan(json.dumps(changes))
+
+
+@cache
+def _plan(changes: str) -> ClusterPlan:
+    return load_plan(INSTALL_CONFIG, options(**json.loads(changes)), keyfiles_of)
 
 
 def intent(stack: dict[str, Any] | None = None) -> Intent:
