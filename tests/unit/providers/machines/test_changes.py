@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from testing import server_changes
 from testing.checkout import ROOT
 from testing.server_changes import CHANGES, STATES, Cell, Outcome, Scene, answer, cells, name_of, scene, tried
+from tests.unit.providers.machines.recorded_writes import RecordingStack
 
 DOCUMENT = ROOT / "docs" / "explanation" / "servers.md"
 TABLE = re.compile(r"(?P<mark><!-- made by tests/unit/\S+ -->\n)(?P<table>(?:\|.*\n)*)\n")
@@ -42,12 +43,14 @@ def check_rules(before: Scene, after: Scene, outcome: Outcome) -> None:
 
 
 def outcome_of(change: Callable[[Scene], None], how: str, state: str) -> str:
-    """Make a change, check the rules, and return the words of the table."""
+    """Make a change, check the rules and that only planned writes were made, and return the words of the table."""
     it = scene(state)
     change(it)
     answer(it, how)
+    it.stack = stack = RecordingStack(it)
     outcome = tried(it)
     check_rules(scene(state), it, outcome)
+    assert stack.unplanned == set()
     assert outcome.words != "preview refuses" or outcome.written == ()
     return outcome.words
 
