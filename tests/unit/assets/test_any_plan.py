@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from assets.render import render
+from assets.render import Rendered, render
 from cli.inspect.render import own_configs
 from cluster.plan import Intent
 from cluster.values.role import BOOTSTRAP
@@ -77,14 +77,16 @@ def _host(config: dict[str, Any], name: str, index: int) -> dict[str, Any]:
 def test_nothing_in_the_renders_contradicts_the_policy(policy: Policy, data: st.DataObject) -> None:
     intent = data.draw(any_intent((policy,)))
     assert intent.api.policy == policy
-    assert contradictions(intent, render(intent)) == []
+    rendered = render(intent)
+    assert contradictions(intent, rendered) == []
+    check_priorities(intent, rendered)
 
 
-@given(any_intent())
-def test_no_two_roles_claim_a_vip_with_equal_priority(intent: Intent) -> None:
+def check_priorities(intent: Intent, rendered: Rendered) -> None:
+    """Check that no two roles claim a VIP with equal priority."""
     claims = {
         folder: parse(file.text)
-        for folder, files in render(intent).folders.items()
+        for folder, files in rendered.folders.items()
         for file in files
         if file.name == "keepalived.conf"
     }
