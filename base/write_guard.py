@@ -44,7 +44,9 @@ def make(write: Write) -> None:
     log.line(Event.WRITE, str(write))
     if plan and not log.is_written():  # also since this very line did not fit on the disk
         what = f"not made: {write.action}; the log of this run cannot be written, so nobody could verify it"
-        raise UnplannedWriteError(what, where=write.target, fix="make log/ writable, and run the update again")
+        raise UnplannedWriteError(
+            what, where=write.target, fix="make log/ writable, with room on its disk, and run the update again"
+        )
 
 
 def name_plan() -> None:

@@ -20,7 +20,7 @@ def project(folder: Path, *, empty: bool) -> dict[str, str]:
     copy_program(program)
     if empty:
         (program / "__main__.py").write_text("import pulumi\n")
-    env = pulumi_env(folder) | {"PULUMI_STACK": plans.STACK}
+    env = pulumi_env(folder) | {"PYTHONPATH": "", "PULUMI_STACK": plans.STACK}  # with an operator's pip
     run(folder, env, "stack", "init", plans.STACK)
     words = [word for name, digest in DIGESTS.items() for word in ("--plaintext", f"payload.{name}={digest}")]
     run(folder, env, "config", "set-all", "--path", *words, "--plaintext", f"media.base_iso.sha256={'d' * 64}")

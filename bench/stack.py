@@ -71,7 +71,7 @@ class Stack:
             },
         }
         self._write("site.json", json.dumps(site).encode())
-        self._env = site_env(folder) | {"PULUMI_STACK": STACK}
+        self._env = site_env(folder) | {"PYTHONPATH": str(ROOT), "PULUMI_STACK": STACK}  # with an operator's pip
         self._run("stack", "init", STACK)
 
     def preview_s(self) -> float:

@@ -113,8 +113,7 @@ class IsoMaker:
                 self._work = undo.enter_context(tempfile.TemporaryFile(dir=base.parent))
                 self._size = _copy(base, self._work)
             except OSError as error:
-                what = f"cannot be copied into its folder ({error.strerror})"
-                raise BootMediaError(what, where=str(base), fix="free room there") from None
+                raise _without_room(base, error) from None
             self._live_config = undo.enter_context(in_memory(json.dumps(LIVE_CONFIG).encode()))
             self._offset, length = self._embed_area()
             self._free = os.pread(self._work.fileno(), length, self._offset)
@@ -181,7 +180,10 @@ class IsoMaker:
                 self._run("iso", *command, open_files=[config, self._live_config, *named.values()])
             after = os.pread(self._work.fileno(), len(self._free), self._offset)
         finally:
-            _overwrite(self._work, self._offset, self._free)
+            try:
+                _overwrite(self._work, self._offset, self._free)
+            except OSError as error:
+                raise _without_room(self._base, error) from None
         if after == self._free:
             what = f"wrote nothing into the embed area of {self._base}"
             raise BootMediaError(what, where=str(self._tool), fix=INSTALL_VERSION)
@@ -241,6 +243,11 @@ def _differences(offset: int, before: bytes, after: bytes) -> Iterator[Patch]:
         if differs:
             blocks = list(group)
             yield offset + blocks[0], after[blocks[0] : blocks[-1] + BLOCK]
+
+
+def _without_room(base: Path, error: OSError) -> BootMediaError:
+    what = f"cannot be copied into its folder ({error.strerror})"
+    return BootMediaError(what, where=str(base), fix="free room there")
 
 
 def _copy(source: Path, target: IO[bytes]) -> int:

@@ -132,6 +132,7 @@ def run_on_a_machine(script: str, folder: Path) -> subprocess.CompletedProcess[s
         (folder / name).mkdir(parents=True, exist_ok=True)
     prepare = f"""set -euo pipefail
         mount --bind /etc/alternatives {folder}/etc/alternatives
+        mount -o remount,bind,ro {folder}/etc/alternatives
         mount --rbind {folder}/etc /etc; mount --bind {folder}/run /run
         mkdir -p /run/okd-baremetal; ip link set lo up
         """

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from base.backend import without_login
-from base.errors import ITS_ROOM, ConfigError, Fault, word
+from base.errors import NO_ROOM, ConfigError, Fault, word
 from base.files import read_file, write_private
 from cli.shared.command_line import PROGRAM, stack_file, writing
 from cli.shared.interrupts import child
@@ -117,7 +117,8 @@ def pulumi(stack: str, *words: str, given: str = "") -> str:
     if done.returncode:
         what = f"pulumi {words[0]} failed: {' '.join(done.stderr.split())}"
         works = "see that `pulumi config` works for this stack: login, passphrase, `pulumi stack init`"
-        fix = ITS_ROOM if "no space left on device" in done.stderr else works
+        is_full = any(os.strerror(it).lower() in done.stderr.lower() for it in NO_ROOM)
+        fix = "make room on the disk that it names" if is_full else works
         raise ConfigError(Fault(str(stack_file(stack)), what, fix))
     return done.stdout
 

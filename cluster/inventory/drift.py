@@ -5,17 +5,22 @@ from collections.abc import Iterator, Mapping
 from base.shown import few
 from cluster.inventory.model import Card, DiscoveredServer, Disk
 
-CARDS, DISKS = ("cards",), ("disk", "volume")
+CARDS, VOLUMES = ("cards",), ("volume",)
+DISKS = ("disk", *VOLUMES)
 """How the gaps begin that tell of a part which was not read at all."""
 
 
 def changes(kept: DiscoveredServer, now: DiscoveredServer) -> Iterator[str]:
     """Yield what is another part now, and what cannot be read now. Of what was not known whole, nothing is known."""
-    for kind, beginnings, parts in (("card", CARDS, _cards), ("disk", DISKS, _disks)):
-        if not [*_unread(kept, beginnings)]:
-            unread = [*_unread(now, beginnings)]
-            yield from unread
-            yield from _differences(kind, parts(kept), parts(now), is_whole=not unread)
+    if not [*_unread(kept, CARDS)]:
+        yield from (unread := [*_unread(now, CARDS)])
+        yield from _differences("card", _cards(kept), _cards(now), is_whole=not unread)
+    if not [*_unread(kept, DISKS)]:
+        yield from (unread := [*_unread(now, DISKS)])
+        known = _disks(kept)
+        # A volume hides the disks that it is made of: without it, they only look new.
+        seen = {name: disk for name, disk in _disks(now).items() if name in known or not [*_unread(now, VOLUMES)]}
+        yield from _differences("disk", known, seen, is_whole=not unread)
 
 
 def _unread(server: DiscoveredServer, beginnings: tuple[str, ...]) -> Iterator[str]:

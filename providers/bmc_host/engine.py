@@ -17,7 +17,9 @@ from wires.redfish.client.masking import shown
 
 QUICK_S = 10.0
 """How long what only informs is asked for, in seconds."""
-SEE_DRIVE = "see on the BMC's own pages what is in it; if they do not tell, restart the BMC"
+SEE_DRIVE = (
+    "see on the BMC's own pages what is in it; if no installation was interrupted, a restart of the BMC may help"
+)
 LOOK_S, LOOK_EVERY_S = 60.0, 2.0
 """How long a server that its peer may fence has to stay off, and how often it is looked at, in seconds.
 

@@ -34,8 +34,8 @@ from wires.bmc_clients import client_of, exclusive
 from wires.shown_certificate import expiry_warning
 
 READ_DEADLINE_S = 30.0  # for a refresh: an unreachable BMC must not hold up the others
-UNASKED = "it runs, and may be a node, for which a run with --target asks nobody; nothing was changed"
-WHOLE = "run `pulumi up` without --target; or, if it runs no cluster, switch it off, then run this command again"
+UNASKED = "it runs, and may be a node, for which a run with --target or --exclude asks nobody; nothing was changed"
+WHOLE = "run `pulumi up` without them; or, if it runs no cluster, switch it off, then run this command again"
 CHECK_FIX = "check its address, network and power, and run this command again"
 
 

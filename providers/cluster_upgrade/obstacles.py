@@ -6,7 +6,7 @@ from typing import NamedTuple
 from base.errors import word
 from base.spec import Model
 from cluster.values.semver import Version
-from providers.cluster_upgrade.release import ClusterVersion
+from providers.cluster_upgrade.release import UNEVALUATED, ClusterVersion
 from wires.api.resources import NODE_LIST, OPERATORS, VERSION, KubernetesReader, Metadata, Status
 
 POOLS = "/apis/machineconfiguration.openshift.io/v1/machineconfigpools"
@@ -70,7 +70,8 @@ def seen_of(api: KubernetesReader, vip: str, version: str, image: str) -> Iterat
     yield _of_version(found, version, image)
     if found and not found.is_told(image) and (risk := found.risk(version, image)):
         take = f"to take that risk, save etcd, then `oc adm upgrade --allow-not-recommended --to={word(version)}`"
-        yield Obstacle("update", f"to {version}", f"not recommended: {risk}; {take}", is_good=False)
+        then = "ask again in some minutes" if risk == UNEVALUATED else take
+        yield Obstacle("update", f"to {version}", f"not recommended: {risk}; {then}", is_good=False)
     yield from unwell(api, vip)
 
 

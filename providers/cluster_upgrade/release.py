@@ -10,7 +10,9 @@ from wires.api.resources import Condition, Status
 
 COMPLETED = "Completed"
 INVALID = {"Invalid": "True"}
-"""The condition in which it does as if there was no desired update (lib/validation, ClearInvalidFields)."""
+"""The condition in which it goes without a field of the spec, as without a desired update that has no image
+(lib/validation, ClearInvalidFields)."""
+UNEVALUATED = "OKD has not evaluated its risks yet"
 REFUSED = {"ReleaseAccepted": "False"}
 """The condition in which it goes on with the release that it has, and tries the desired one again."""
 STUCK = {"Failing": "True", **REFUSED, **INVALID}
@@ -97,7 +99,9 @@ class ClusterVersion(Model):
         if not listed or any(it.version == version or it.is_of(image) for it in self.status.available or ()):
             return None
         seen = listed[0].condition("Recommended")
-        return one_line(f"{seen.reason}: {seen.message}") if seen else "OKD has not evaluated its risks yet"
+        if seen is None:
+            return UNEVALUATED
+        return None if seen.status == "True" else one_line(f"{seen.reason}: {seen.message}")
 
     @property
     def told(self) -> _Release:
@@ -107,7 +111,7 @@ class ClusterVersion(Model):
         """
         told, has = self.spec.desired or _Release(), self.status.desired
         is_other = told.image or told.version not in ("", has.version)
-        return told if is_other and not self._found(INVALID) else has
+        return told if is_other and (told.image or not self._found(INVALID)) else has
 
     @property
     def awaited(self) -> str:

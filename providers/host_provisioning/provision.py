@@ -116,11 +116,9 @@ def _adopted(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kub
     if spec.fenced:
         known = needed(spec.stack, kubeconfig, "controlPlane.fencing", removable=False)
         return frozenset(plan.pending if composition.quorum_of(spec, known).fences() else ())
-    return frozenset(
-        name
-        for name in (*plan.replaced, *plan.joining)
-        if spec.role.holds_etcd and composition.runs_from_disk(spec, kubeconfig, name)
-    )
+    asked = (*plan.replaced, *plan.joining) if spec.role.holds_etcd else ()
+    runs = by_host(asked, lambda name: composition.runs_from_disk(spec, kubeconfig, name))
+    return frozenset(name for name, is_running in runs.items() if is_running)
 
 
 def _departures(

@@ -27,6 +27,7 @@ from base.spec import Spec
 from cluster.plan import ClusterPlan, Role
 from cluster.plan.model import Server
 from cluster.values.phase import Phase
+from providers import registered
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 from providers.etcd.health import DEGRADED
@@ -37,7 +38,6 @@ from providers.host_provisioning.provider import HostProvisioningProvider
 from providers.machines.model import MachinesSpec
 from providers.machines.provider import MachinesProvider
 from providers.pulumi.dynamic import Props, Provider, inputs_of
-from providers.registered import register
 from review.preview import UNKNOWN as PRINTED_UNKNOWN
 from testing import plans
 from testing.fakes.bmc import FakeBmc
@@ -197,6 +197,13 @@ def _install_all(installations: Mapping[str, Installation], *, clock: FakeClock)
     return failed
 
 
+def forget_run() -> None:
+    """Forget what the resources of a run have told each other: each run has a process of its own."""
+    registered.register({})
+    for told in (registered.NEW_VM, registered.WITH_API, registered.RUNNING, registered.PHASE):
+        told.clear()
+
+
 @contextmanager
 def replaced_below(site: Site) -> Iterator[None]:
     """Put the stand-ins of a site in the place of what the providers use."""
@@ -231,7 +238,7 @@ def replaced_below(site: Site) -> Iterator[None]:
         yield
     finally:
         mock.patch.stopall()
-        register({})  # each run has a process of its own
+        forget_run()
 
 
 @dataclass(frozen=True)

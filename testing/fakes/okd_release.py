@@ -85,11 +85,12 @@ def _release(version: str) -> Object:
     return {"version": version, "image": image_of(version)}
 
 
-def _conditional(version: str, status: str, reason: str, message: str) -> Object:
+def _conditional(version: str, says: tuple[str, str, str] | None) -> Object:
+    status, reason, message = says or ("", "Unnamed", "")
     rules = [{"type": "Always"}]
     risk = {"name": reason, "message": message, "url": "https://kcs.lab.test/1", "matchingRules": rules}
     recommended = {**_condition("Recommended", status, message), "reason": reason}
-    return {"release": _release(version), "risks": [risk], "conditions": [recommended]}
+    return {"release": _release(version), "risks": [risk], "conditions": [recommended] if says else []}
 
 
 @dataclass
@@ -113,8 +114,8 @@ class FakeOkd:
     """Numbers of the requests that get no answer, from 1."""
     available: tuple[str, ...] = ()
     """The versions of `availableUpdates`."""
-    conditional: dict[str, tuple[str, str, str]] = field(default_factory=dict)
-    """Status, reason and message of `Recommended`, by the version of a conditional update."""
+    conditional: dict[str, tuple[str, str, str] | None] = field(default_factory=dict)
+    """Status, reason and message of `Recommended`, by the version of a conditional update; None until evaluated."""
     refuses: str = ""
     """Why the release is not accepted, while it is not empty: an image that cannot be fetched, or is not signed."""
     others: int = 0
@@ -314,7 +315,7 @@ class FakeOkd:
                 "versionHash": "",
                 "conditions": listed,
                 "availableUpdates": [_release(version) for version in self.available] or None,
-                "conditionalUpdates": [_conditional(version, *says) for version, says in self.conditional.items()],
+                "conditionalUpdates": [_conditional(version, says) for version, says in self.conditional.items()],
             },
         }
 

@@ -32,7 +32,8 @@ API = Path(__file__).with_name("stand_in_api.py")
 RESOURCES = "resources"
 """Folder beside those of the machines, with the files that all their APIs serve."""
 INSIDE = """set -euo pipefail
-mount --bind /etc/alternatives "$1/etc/alternatives"; mount --rbind "$1/etc" /etc
+mount --bind /etc/alternatives "$1/etc/alternatives"; mount -o remount,bind,ro "$1/etc/alternatives"
+mount --rbind "$1/etc" /etc
 mount --bind "$1/run" /run; mount --bind "$1/bin" /usr/local/bin
 mount --bind "$1/lib" /var/lib
 mount -t proc proc /proc; ip link set lo up; hostname "$2"

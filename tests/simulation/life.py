@@ -7,8 +7,8 @@ from typing import Any
 
 from base.errors import ConfigError
 from base.spec import Spec
-from providers import registered
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
+from testing.fakes.engine import forget_run
 from tests.simulation.clock import Killed
 from tests.simulation.history import Act, Happening, History
 from tests.simulation.operator import Operator
@@ -140,11 +140,7 @@ class Life:
         world.clock.is_dead, world.clock.kill_at, world.kill_at_write = False, float("inf"), None
         world.locks.clear()
         world.serve(None)
-        registered.register({})  # each run has a process of its own
-        registered.NEW_VM.clear()
-        registered.WITH_API.clear()
-        registered.RUNNING.clear()
-        registered.PHASE.clear()
+        forget_run()
         if report:
             self._judge_errors(report)
             world.tell(

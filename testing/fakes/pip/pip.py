@@ -5,9 +5,12 @@ second of CPU time.
 """
 
 import json
+import sys
 import sysconfig
 from pathlib import Path
 
+if sys.argv[1:] != ["list", "-v", "--format", "json"]:
+    sys.exit(f"stand-in for pip: {sys.argv[1:]}")
 PACKAGES = Path(sysconfig.get_path("purelib"))
 
 # The folder of an installed package's metadata is named `<name>-<version>.dist-info`.

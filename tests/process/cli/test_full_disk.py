@@ -26,14 +26,21 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     disk = tmp_path / "disk"
     disk.mkdir()
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={16 * PAGE_BYTES}", "none", disk], check=True)
+    try:
+        yield filled(disk)
+    finally:
+        subprocess.run(["umount", disk], check=True)
+
+
+def filled(disk: Path) -> Path:
+    """Give a disk the files of a project."""
     (disk / "Pulumi.yaml").write_text("name: okd-baremetal\nruntime: yaml\n")
     (disk / "stacks/prod").mkdir(parents=True)
     config = plans.install_config()
     for host in config["platform"]["baremetal"]["hosts"]:
         host["bmc"] |= {"username": "", "password": ""}  # one secret is left: each is a run of Pulumi
     (disk / "stacks/prod/install-config.yaml").write_text(yaml.safe_dump(config))
-    yield disk
-    subprocess.run(["umount", disk], check=True)
+    return disk
 
 
 def fill(disk: Path, *, pages: int) -> None:
@@ -60,7 +67,7 @@ def test_a_full_disk_leaves_the_files_of_a_stack_whole(project: Path, pages: int
     done = run("move-secrets", "prod", folder=project)
     assert done.returncode == 2, done
     assert "no space left on device" in done.stderr.lower()
-    assert done.stderr.endswith(" Fix: make room on its disk\n")
+    assert "Fix: make room on " in done.stderr
     assert (project / STACK_FILE).read_text() == whole
     assert (project / "stacks/prod/install-config.yaml").read_text() == secrets
     assert [path.name for path in (project / "stacks").iterdir() if path.name.startswith(".")] == []

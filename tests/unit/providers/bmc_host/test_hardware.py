@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
+from cluster.inventory.drift import changes
 from cluster.inventory.model import DiscoveredServer, Gap, Inventory
 from providers.bmc_host import provider as bmc_host
 from providers.bmc_host.provider import BmcHostProvider
@@ -111,6 +112,17 @@ def test_beside_a_disk_that_cannot_be_read_all_others_are_compared(
     assert f"disk {unread.name} not compared (cannot read /redfish/v1/" in line
     assert f"disk {other} had 1 GiB" in line
     assert "is gone" not in line
+
+
+def test_disks_that_a_volume_hid_are_not_new_without_it(desk: Desk) -> None:
+    """Where a BMC's drives link no volumes, those of an unread one look like disks of the system."""
+    drive, *rest = desk.server.disks
+    volume = drive.changed(name="Volume.1", serial="", wwn="0x5000000000000001", raid="RAID1", drives=(drive.serial,))
+    kept = desk.server.changed(disks=(volume, *rest))
+    unread = Gap(what="volumes", why="HTTP 500")
+    now = desk.server.changed(gaps=(unread,))
+    assert [*changes(kept, now)] == ["volumes not compared (HTTP 500)"]
+    assert f"disk {drive} is new" in [*changes(kept, desk.server)]
 
 
 def test_a_bmc_that_does_not_tell_fails_no_refresh(desk: Desk, capsys: pytest.CaptureFixture[str]) -> None:

@@ -343,7 +343,7 @@ class TestAnswering:
         if power == "Off":
             assert BmcHostProvider().create(props).id == uuid_of(0)
             return
-        with pytest.raises(BmcRefusedError, match=r"--target asks nobody.*Fix: run `pulumi up` without --target"):
+        with pytest.raises(BmcRefusedError, match=r"--exclude asks nobody.*Fix: run `pulumi up` without them"):
             BmcHostProvider().create(props)
         assert (fleet.figures().writes, fleet.state().power) == ([], "On")
 

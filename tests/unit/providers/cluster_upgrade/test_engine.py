@@ -279,7 +279,8 @@ RISKS = {
 
 @pytest.mark.parametrize("risk", RISKS)
 def test_a_release_with_a_known_risk_waits_for_a_person_who_takes_it(rig: Rig, risk: str) -> None:
-    _, reason, message = rig.okd.conditional.setdefault(VERSION, RISKS[risk])
+    _, reason, message = RISKS[risk]
+    rig.okd.conditional[VERSION] = RISKS[risk]
     take = f"to take that risk, save etcd, then `oc adm upgrade --allow-not-recommended --to={VERSION}`"
     assert f"    update to {VERSION} is not recommended: {reason}: {message}; {take}" in rig.refused()
     assert (rig.saved, rig.okd.writes) == ([], [])
@@ -287,8 +288,17 @@ def test_a_release_with_a_known_risk_waits_for_a_person_who_takes_it(rig: Rig, r
     assert rig.engine.reach().running == VERSION
 
 
-def test_a_conditional_update_whose_risks_do_not_apply_is_begun(rig: Rig) -> None:
-    rig.okd.available = (VERSION,)
+def test_a_release_whose_risks_are_not_evaluated_yet_is_asked_for_again(rig: Rig) -> None:
+    """`oc adm upgrade --allow-not-recommended` knows no such release (upgrade.go of openshift/oc 6b8e30c5b)."""
+    rig.okd.conditional[VERSION] = None
+    what = f"update to {VERSION} is not recommended: OKD has not evaluated its risks yet; ask again in some minutes"
+    assert what in rig.refused()
+    assert (rig.saved, rig.okd.writes) == ([], [])
+
+
+@pytest.mark.parametrize("available", [(VERSION,), ()], ids=["listed", "not-listed"])
+def test_a_conditional_update_whose_risks_do_not_apply_is_begun(rig: Rig, available: tuple[str, ...]) -> None:
+    rig.okd.available = available
     rig.okd.conditional[VERSION] = ("True", "NotExposedToRisks", "The update is recommended.")
     rig.okd.conditional["4.21.4"] = RISKS["exposed"]
     assert rig.engine.reach().running == VERSION

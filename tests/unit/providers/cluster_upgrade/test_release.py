@@ -39,6 +39,15 @@ def test_what_okd_has_begun_with_it_goes_on_with_after_a_clear() -> None:
     assert not begun.is_told(image_of("4.21.4"))
 
 
+def test_what_is_invalid_beside_a_desired_image_does_not_take_it_back() -> None:
+    """As `spec.upstream` that is no URL: of the fields that cannot be, the operator leaves out only those."""
+    named = {"spec": {"desiredUpdate": {"version": "4.21.4", "image": image_of("4.21.4")}}}
+    status = {"desired": {"version": "4.21.3", "image": IMAGE}, "conditions": conditions(Invalid="True")}
+    told = ClusterVersion.model_validate({**named, "status": status})
+    assert (told.is_told(image_of("4.21.4")), told.is_told(IMAGE)) == (True, False)
+    assert told.stuck == "Invalid is True: Invalid's message"
+
+
 @pytest.mark.parametrize("name", ["mirror.site.test:5000/okd/release", "quay.io/okd/scos-release"])
 def test_a_release_is_the_same_at_each_mirror(name: str) -> None:
     assert version().has(f"{name}@{IMAGE.partition('@')[2]}")

@@ -167,6 +167,14 @@ class TestOutOfEtcd:
             self.joined(role, saved, hosts={"w0": host("w0"), "w1": host("w1", address=BY_HTTP)})
         assert (saved[1:], rollouts.targets) == ([], [])
 
+    def test_in_phase_bootstrap_one_that_boots_from_the_network_asks_no_api(
+        self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(KubeApi, "by", lambda *_: FakeCluster(down=ConnectionRefusedError("no")))
+        hosts = {"w0": host("w0"), "w1": host("w1", address=BY_HTTP)}
+        self.joined(role, saved, out_of_etcd=[], hosts=hosts)
+        assert [target.untouchable for target in rollouts.targets] == [None]
+
     def test_what_it_asked_for_before_its_wipe_is_forgotten(
         self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:

@@ -8,11 +8,12 @@ import pytest
 from base.errors import Fault
 from cluster.values.phase import Phase
 from cluster.values.role import Role
+from providers import registered
 from providers.machines.model import MachinesSpec
 from providers.machines.provider import MachinesProvider
 from providers.machines.rules import Answer, Change, answered_faults, outputs, planned_faults
 from testing import server_changes
-from testing.fakes.engine import identity_of
+from testing.fakes.engine import identity_of, replaced_below
 from testing.server_changes import MASTER, NEW, OTHER_MASTER, OTHER_WORKER, STATES, WORKER, Scene, scene
 
 PRODUCTION = STATES[2]
@@ -29,6 +30,24 @@ def changed(change: Callable[[Scene], None], state: str = PRODUCTION) -> Change:
     assert old
     change(it)
     return Change(old, outs, MachinesSpec.of(it.plan))
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_other_resources_learn_the_phase(state: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    it = scene(state)
+    recorded = it.stack.state["Machines", "cluster", "machines"]
+    known = MachinesProvider().known_spec(recorded)
+    assert known
+    acts: list[Callable[[MachinesProvider], object]] = [
+        lambda provider: provider.create(recorded),
+        lambda provider: provider.update("machines", recorded, recorded),
+        lambda provider: provider.diff("machines", recorded, recorded),
+    ]
+    with replaced_below(it.site):
+        for act in acts:
+            monkeypatch.setattr(registered, "PHASE", set())
+            act(MachinesProvider())
+            assert {known.phase} == registered.PHASE
 
 
 def answers(change: Change, **machines: str) -> dict[str, Answer]:
