@@ -28,7 +28,7 @@ from lab.rehearsal.growing import Growing
 from lab.rehearsal.kube import Operator
 from lab.rehearsal.one_to_three import OneToThree
 from lab.rehearsal.proofs import Proofs
-from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, prioritized_over_servers
+from lab.rehearsal.provisioner import Provisioner, inside_the_site, note_on_kept_lab, without_weighed_sessions
 from lab.rehearsal.replacement import Replacements
 from lab.rehearsal.report import RehearsalError, Report, say
 from lab.rehearsal.shrinking import Shrinking
@@ -100,7 +100,7 @@ def _rehearse(wanted: Site, options: argparse.Namespace) -> int:
         images = _lab_up(report, wanted, programs)
         if keep:
             site.keep()
-        with prioritized_over_servers(), inside_the_site():
+        with without_weighed_sessions(), inside_the_site():
             prepared = _prepared(report, wanted, images, scenario, kubernetes=kubernetes)
             if scenario == FAULTS:
                 _run_faults(prepared, keep=keep)

@@ -39,12 +39,12 @@ def inside_the_site() -> Iterator[None]:
 
 
 @contextmanager
-def prioritized_over_servers() -> Iterator[None]:
-    """Have this program get the processor before the emulated servers, as if they had processors of their own.
+def without_weighed_sessions() -> Iterator[None]:
+    """Have Linux weigh each thread by its niceness alone.
 
-    libvirtd's niceness, which each QEMU inherits, has that effect, unless Linux weighs sessions against each other
-    (sched(7), "The autogroup feature"). A session then has a share on each processor, and the thread of a QEMU that
-    moves packets waited 26 and 44 ms where its session had a small one (perf sched, 2026-11-29).
+    Each QEMU is a session. While Linux weighs sessions against each other (sched(7), "The autogroup feature"), one
+    has a share on each processor, and the thread of a QEMU that moves packets waited 26 and 44 ms where its session
+    had a small one (perf sched, 2026-11-29).
     """
     before = _weigh_sessions("0")
     try:

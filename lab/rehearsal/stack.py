@@ -26,6 +26,9 @@ from testing.processes import kill
 OnLine = Callable[[str, int], None]
 """Called with each line of a running command, and the command's pid."""
 
+BEFORE_SERVERS = ("nice", "-n", "-10")
+"""A command gets the processor before the emulated servers, as if they had processors of their own."""
+
 
 @dataclass
 class Once:
@@ -107,7 +110,7 @@ class Stack:
 
     def execute(self, words: Sequence[str], *, quiet: bool = False, on_line: OnLine = lambda *_: None) -> Outcome:
         """Run a program on the site's provisioner, in the project, as `try_run` does."""
-        command, env = site.exec_command(words)
+        command, env = site.exec_command([*BEFORE_SERVERS, *words])
         lines = []
         with subprocess.Popen(
             command,

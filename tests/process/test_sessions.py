@@ -15,10 +15,10 @@ from testing.processes import accept_interrupts
 subprocess.run([sys.executable, "-c", "import signal; print(signal.getsignal(signal.SIGINT).__class__.__name__)"])
 """
 WEIGHED = """
-from lab.rehearsal.provisioner import AUTOGROUP, prioritized_over_servers
+from lab.rehearsal.provisioner import AUTOGROUP, without_weighed_sessions
 shown = lambda: print(AUTOGROUP.read_text().strip() if AUTOGROUP.exists() else "not in this kernel")
 shown()
-with prioritized_over_servers():
+with without_weighed_sessions():
     shown()
 shown()
 """
