@@ -63,7 +63,7 @@ def test_one_machine_behind_two_spellings_is_not_written_to(project: Project, bm
     assert bmc.writes[since:] == []
 
 
-def test_a_new_server_that_runs_is_not_taken_over_by_a_run_that_asks_nobody(project: Project, bmc: Emulator) -> None:
+def test_a_run_that_asks_nobody_takes_over_no_server_that_runs(project: Project, bmc: Emulator) -> None:
     """As a node that a restored state does not know: `Machines` and `ClusterPower` are no part of such a run."""
     project.pulumi("up", *AT_ONCE, "--target", "**::machines")
     alone, since = ("up", *AT_ONCE, "--target", "**BmcHost::okd-master-0"), len(bmc.writes)

@@ -41,7 +41,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SiteClone:
     (remote / "stacks").mkdir(parents=True)
     (remote / "Pulumi.yaml").write_text(PROJECT)
     (remote / "__main__.py").write_text("")
-    (remote / ".gitignore").write_text(".fleet/\n.venv\n")
+    (remote / ".gitignore").write_text(".fleet/\n.venv\n__pycache__/\n")
     pulumi(remote, "stack", "init", STACK)
     pulumi(remote, "config", "set", "--secret", "notify_url", HOOK, "--stack", STACK)
     made = SiteClone(tmp_path, STACK)

@@ -159,7 +159,7 @@ class TestOutOfEtcd:
         assert [target.untouchable for target in rollouts.targets] == [RAN if is_adopted else None]
         assert ("member" in saved) is not is_adopted
 
-    def test_one_that_boots_from_the_network_is_not_touched_while_the_api_is_silent(
+    def test_one_from_the_network_is_not_touched_while_the_api_is_silent(
         self, role: Role, rollouts: Rollouts, saved: list[Any], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(KubeApi, "by", lambda *_: FakeCluster(down=ConnectionRefusedError("no")))
