@@ -26,7 +26,7 @@ from testing.processes import kill
 OnLine = Callable[[str, int], None]
 """Called with each line of a running command, and the command's pid."""
 
-BEFORE_SERVERS = ("nice", "-n", "-10")
+BEFORE_SERVERS = ("nice", "-n", "-15")
 """A command gets the processor before the emulated servers, as if they had processors of their own."""
 
 
