@@ -31,7 +31,7 @@ from lab.site.processes import Daemon
 from lab.templates import render
 from wires.libvirt.xml import EMULATION_CACHE_MIB
 
-# QEMU inherits it. Beside other work, emulated servers would not answer in time, as real ones do; Pulumi comes before them.
+# QEMU inherits it: beside other work, servers answer in time, as real ones do. Pulumi comes before them.
 _NICE = "-5"
 _DEADLINE_S = 60.0  # 0.4 s; 4-8 s where QEMU's capabilities are probed for the first time (2 cores, 2026-11)
 # libvirtd does not start without this user, whatever qemu.conf says ("Failed to parse user 'libvirt-qemu'").
