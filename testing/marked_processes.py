@@ -33,8 +33,8 @@ class Process(NamedTuple):
         A `pulumi` that fails while it starts one leaves it, and every 5 minutes that looks for its engine
         (rpcutil.Healthcheck in pulumi-language-python's main.go, sdk 3.79.0).
         """
-        program, *_, engine = self.command.split() or [""]
-        address, _, port = engine.rpartition(":")
+        program, _, words = self.command.partition(" ")
+        address, _, port = words.rpartition(" ")[2].rpartition(":")
         is_host = Path(program).name == LANGUAGE_HOST and port.isdigit()
         return is_host and connect_problem(address, int(port)) is not None
 

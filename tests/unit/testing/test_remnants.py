@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from testing.checkout import ROOT
-from testing.marked_processes import LANGUAGE_HOST
+from testing.marked_processes import LANGUAGE_HOST, Process
 from testing.namespaces import SBIN, ip, needs_root
 from testing.remnants import FIX
 
@@ -133,6 +133,11 @@ def test_a_process_that_a_test_leaves_fails_the_run_and_is_ended(run: Run, worke
     done.assert_outcomes(passed=3)
     assert left(done) == [f"process sleep {SLEEP_S}", f"process sleep {SLEEP_S}, started by test_it.py::test_one"]
     assert running(SLEEP) <= before
+
+
+@pytest.mark.parametrize("command", ["", "sleep", LANGUAGE_HOST, f"/bin/{LANGUAGE_HOST} -v=9"])
+def test_a_program_that_names_no_engine_does_not_end_by_itself(command: str) -> None:
+    assert not Process(1, command, "").ends_by_itself()
 
 
 def test_a_language_host_is_a_remnant_only_while_its_engine_runs(pytester: pytest.Pytester, run: Run) -> None:
