@@ -136,10 +136,13 @@ class FakeCluster:
     changes: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
     def get(self, _address: str, path: str, model: type[R]) -> R | None:
-        """Return a list."""
+        """Return a list, or a node."""
         self.reads.append(path)
         if self.down:
             raise self.down
+        if path.startswith(f"{NODES}/"):
+            found = [each for each in self.nodes if path == f"{NODES}/{each['metadata']['name']}"]
+            return model.model_validate(found[0]) if found else None
         return model.model_validate({"items": {REQUESTS: self.requests, NODES: self.nodes, LEASES: []}[path]})
 
     def patch(self, _address: str, path: str, change: dict[str, Any]) -> None:

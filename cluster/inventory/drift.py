@@ -12,14 +12,14 @@ DISKS = ("disk", *VOLUMES)
 
 def changes(kept: DiscoveredServer, now: DiscoveredServer) -> Iterator[str]:
     """Yield what is another part now, and what cannot be read now. Of what was not known whole, nothing is known."""
-    if not [*_unread(kept, CARDS)]:
+    if not any(_unread(kept, CARDS)):
         yield from (unread := [*_unread(now, CARDS)])
         yield from _differences("card", _cards(kept), _cards(now), is_whole=not unread)
-    if not [*_unread(kept, DISKS)]:
+    if not any(_unread(kept, DISKS)):
         yield from (unread := [*_unread(now, DISKS)])
-        known = _disks(kept)
-        # A volume hides the disks that it is made of: without it, they only look new.
-        seen = {name: disk for name, disk in _disks(now).items() if name in known or not [*_unread(now, VOLUMES)]}
+        known, seen = _disks(kept), _disks(now)
+        if any(_unread(now, VOLUMES)):  # they hide the disks that they are made of, which only look new without them
+            seen = {name: disk for name, disk in seen.items() if name in known}
         yield from _differences("disk", known, seen, is_whole=not unread)
 
 

@@ -13,7 +13,7 @@ from base.errors import ProvisioningError
 from base.progress import Report
 from base.spec import Model
 from providers.etcd.health import UnlistedError, listed_members, member_problem, unrest
-from providers.joining.nodes import Node, Nodes
+from providers.joining.nodes import Node
 from providers.patience import patiently
 from providers.server_objects.objects import COLLECTIONS, MACHINE
 from wires.api.resources import (
@@ -202,13 +202,10 @@ class EtcdQuorum:
         Raises:
             ProvisioningError: The API does not say. Nothing was touched.
         """
-        seen = list[Node]()
-
-        def asked() -> None:
-            seen[:] = (self.api.get(self.vip, NODE_LIST, Nodes) or Nodes()).items
-
-        self.refuse(host, asked)
-        return any(it.metadata.name == host and it.runs_on(machine) and it.problem is None for it in seen)
+        seen = list[Node | None]()
+        self.refuse(host, lambda: seen.append(self.api.get(self.vip, f"{NODE_LIST}/{host}", Node)))
+        node = seen[0]
+        return node is not None and node.runs_on(machine) and node.problem is None
 
     def _lacks_machine(self, addresses: Collection[str]) -> bool:
         listed = self.api.get(self.vip, MACHINES, _Machines)
