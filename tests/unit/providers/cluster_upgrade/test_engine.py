@@ -296,6 +296,13 @@ def test_a_release_whose_risks_are_not_evaluated_yet_is_asked_for_again(rig: Rig
     assert (rig.saved, rig.okd.writes) == ([], [])
 
 
+def test_an_available_update_is_begun_whatever_else_is_said_of_it(rig: Rig) -> None:
+    """`oc adm upgrade` looks among those first (upgrade.go of openshift/oc 6b8e30c5b)."""
+    rig.okd.available = (VERSION,)
+    rig.okd.conditional[VERSION] = RISKS["not-evaluated"]
+    assert rig.engine.reach().running == VERSION
+
+
 @pytest.mark.parametrize("available", [(VERSION,), ()], ids=["listed", "not-listed"])
 def test_a_conditional_update_whose_risks_do_not_apply_is_begun(rig: Rig, available: tuple[str, ...]) -> None:
     rig.okd.available = available
