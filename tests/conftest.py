@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, settings
 from cluster.plan import ClusterPlan
 from testing import plans
 from testing.certificates import authority
+from testing.own_run import forget_run
 from testing.processes import accept_interrupts
 
 accept_interrupts()
@@ -40,6 +41,13 @@ def _tracebacks() -> Iterator[None]:
         vars(sys).pop("tracebacklimit", None)
     else:
         sys.tracebacklimit = before
+
+
+@pytest.fixture(autouse=True)
+def _own_run() -> Iterator[None]:
+    """No test gets what the resources of another one have told each other."""
+    yield
+    forget_run()
 
 
 @pytest.fixture(scope="session")

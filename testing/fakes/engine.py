@@ -27,7 +27,6 @@ from base.spec import Spec
 from cluster.plan import ClusterPlan, Role
 from cluster.plan.model import Server
 from cluster.values.phase import Phase
-from providers import registered
 from providers.bmc_host.model import BmcHostSpec
 from providers.bmc_host.provider import BmcHostProvider
 from providers.etcd.health import DEGRADED
@@ -45,6 +44,7 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.etcd import numbered, told_of_members
 from testing.fakes.mark import FakeMark
 from testing.fakes.media import FakeMedia
+from testing.own_run import forget_run
 from testing.preview_steps import preview, step_of
 from wires.api.resources import ETCD, ETCD_MEMBERS, NODE_LIST
 from wires.bmc.access import BmcAccess
@@ -195,13 +195,6 @@ def _install_all(installations: Mapping[str, Installation], *, clock: FakeClock)
         except OkdBaremetalError as error:
             failed[host] = error
     return failed
-
-
-def forget_run() -> None:
-    """Forget what the resources of a run have told each other: each run has a process of its own."""
-    registered.register({})
-    for told in (registered.NEW_VM, registered.WITH_API, registered.RUNNING, registered.PHASE):
-        told.clear()
 
 
 @contextmanager

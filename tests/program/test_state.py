@@ -6,7 +6,6 @@ re-export the provider. The recorded state stays that of release 0.1.0; see `tes
 
 import importlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -14,7 +13,6 @@ import pytest
 from base.spec import state_names
 from providers.pulumi.dynamic import Provider
 from testing.checkout import ROOT
-from testing.fakes.engine import forget_run
 from tests.program.graph import Graph, run
 
 FOLDER = ROOT / "tests" / "facts" / "state"
@@ -67,14 +65,6 @@ def test_the_same_stack_is_declared_under_the_same_names(phase: str, declared: d
     assert {name_of(urn) for urn in today - state} <= {"okd-machines", "okd-destroy-guard", "okd-power"}, "newer"
 
 
-@pytest.fixture
-def run_is_forgotten() -> Iterator[None]:
-    """Providers tell each other what a comparison has shown."""
-    yield
-    forget_run()
-
-
-@pytest.mark.usefixtures("run_is_forgotten")
 @pytest.mark.parametrize("phase", PHASES)
 def test_no_resource_is_replaced(phase: str, declared: dict[str, Graph]) -> None:
     today = {each.urn: each for each in declared[phase].resources.values()}

@@ -8,7 +8,7 @@ from typing import Any
 from base.errors import ConfigError
 from base.spec import Spec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
-from testing.fakes.engine import forget_run
+from testing.own_run import forget_run
 from tests.simulation.clock import Killed
 from tests.simulation.history import Act, Happening, History
 from tests.simulation.operator import Operator
