@@ -186,9 +186,11 @@ _coreos-installer:
 _nmstatectl:
 	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: no networkConfig can be read, and the tests and the rehearsal end where they need it" >&2
 
-# The tests check rendered files with these programs, and save into a bucket of the last.
+# The tests check rendered files with these programs, and save etcd into a bucket of the last. They run without a network, so
+# none can be built there.
+READERS := actionlint coredns etcd-server etcdutl ignition-validate versitygw
 _readers:
-	@tools/progress "actionlint, coredns, ignition-validate, versitygw" $(PYTHON) -m lab.binaries actionlint coredns ignition-validate versitygw
+	@tools/progress "programs of the tests" $(PYTHON) -m lab.binaries $(READERS)
 
 # This does not need .venv, so it does not depend on it.
 _lab-binaries:
