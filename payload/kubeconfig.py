@@ -17,6 +17,11 @@ from payload.reading import TAKE, payload_ca, payload_folder, stored_file
 INSIDE = "/opt/openshift/auth/kubeconfig"
 """Path of the bootstrap VM's own kubeconfig in bootstrap.ign. It names another server, but the same CAs."""
 
+PUT_THERE = (
+    "put the cluster's there, which `pulumi stack output kubeconfig --show-secrets` prints if the state has it"
+)
+"""For a cluster that runs, but cannot be asked by a file that is missing."""
+
 
 class _ApiServer(Model):
     server: str

@@ -6,7 +6,7 @@ A restored state may be older than the server: taken over as a new one, it would
 from base.clock import Clock
 from base.errors import Fault, word
 from base.progress import Report
-from payload.kubeconfig import read_kubeconfig
+from payload.kubeconfig import PUT_THERE, kubeconfig_path, read_kubeconfig
 from providers.joining.nodes import Nodes
 from providers.patience import patiently
 from providers.registered import RunningCluster
@@ -23,20 +23,24 @@ ANOTHER_NAME = (
 
 
 def node_fault(host: str, machine: Identity, cluster: RunningCluster, clock: Clock, report: Report) -> Fault | None:
-    """Return why a server that is on must stay so. None: it is no node; or this machine has no kubeconfig to ask by.
+    """Return why a server that is on must stay so. None: it is no node.
 
     Raises:
         PayloadError: The kubeconfig cannot be read.
     """
-    kubeconfig = read_kubeconfig(cluster.stack)
-    if kubeconfig is None:
-        return None  # a payload that is none of OKD's has none, and no nodes
-    api, none = KubeApi.by(kubeconfig, cluster.api_name), "if it is none, switch it off"
+
+    def unknown(why: str, fix: str) -> Fault:
+        what = f"it runs, and may be a node: {why}; nothing was changed"
+        return Fault(host, what, f"{fix}; or, if it is none, switch it off; then run `pulumi up` again")
+
+    if (kubeconfig := read_kubeconfig(cluster.stack)) is None:
+        path = kubeconfig_path(cluster.stack)
+        return unknown(f"the API cannot be asked without {path}", PUT_THERE)
+    api = KubeApi.by(kubeconfig, cluster.api_name)
     try:
         nodes = patiently(lambda: api.get(cluster.api_vip, NODE_LIST, Nodes), clock, report) or Nodes()
     except OSError as error:
-        what = f"it runs, and may be a node: {unasked(cluster.api_vip, error)}; nothing was changed"
-        return Fault(host, what, f"{answer_first(error)}; or, {none}; then run `pulumi up` again")
+        return unknown(unasked(cluster.api_vip, error), answer_first(error))
     own = next((node.metadata.name for node in nodes.items if node.runs_on(machine)), None)
     if own is None:
         return None

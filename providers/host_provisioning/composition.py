@@ -14,7 +14,7 @@ from boot_media.shared_server import shared_media_server
 from boot_media.web_server import WebServer
 from cluster.values.boot_method import BootMethod
 from cluster.values.role import Role
-from payload.kubeconfig import Kubeconfig, api_ca, kubeconfig_path
+from payload.kubeconfig import PUT_THERE, Kubeconfig, api_ca, kubeconfig_path
 from providers.etcd.access import EtcdAccess
 from providers.host_provisioning.departure import Departure
 from providers.host_provisioning.drain import Drain
@@ -47,10 +47,7 @@ RAN = Fault(
     "it ran from its disk a moment ago, and does so no more",
     "if it does not run this cluster, switch it off, then run `pulumi up` again, which asks etcd first",
 )
-NO_KUBECONFIG = (
-    "put this cluster's there, which `pulumi stack output kubeconfig --show-secrets` prints if the state has it; "
-    "then run `pulumi up` again"
-)
+NO_KUBECONFIG = f"{PUT_THERE}; then run `pulumi up` again"
 FENCED = Fault(
     "",
     "it does not run from its disk, and etcd runs on the control plane, whose servers fence each other",

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from base.errors import Fault
+from payload.kubeconfig import PUT_THERE
 from providers.bmc_host.node import KEEP, node_fault
 from providers.registered import RunningCluster
 from testing.certificate_requests import FakeCluster, node
@@ -69,7 +70,11 @@ def test_a_server_of_which_nobody_says_that_it_is_none_stays_on(
     assert asked() == Fault("w0", f"it runs, and may be a node: {why}; nothing was changed", fix)
 
 
-def test_a_payload_without_kubeconfig_has_no_nodes(cluster: FakeCluster, payload: Path) -> None:
+def test_a_provisioner_without_kubeconfig_switches_no_running_server_off(cluster: FakeCluster, payload: Path) -> None:
     (payload / "auth" / "kubeconfig").unlink()
-    cluster.down = ConnectionRefusedError("refused")
-    assert asked() is None
+    missing = "the API cannot be asked without stacks/prod/payload/auth/kubeconfig"
+    assert asked() == Fault(
+        "w0",
+        f"it runs, and may be a node: {missing}; nothing was changed",
+        f"{PUT_THERE}; or, if it is none, switch it off; then run `pulumi up` again",
+    )

@@ -182,7 +182,7 @@ class TestCreate:
             self._joined_without_kubeconfig(rollouts, payload, inputs)
         assert str(caught.value) == (
             "w0: it may be a node, so it was not wiped: the API cannot be asked without stacks/prod/payload/auth/"
-            "kubeconfig. Fix: put this cluster's there, which `pulumi stack output kubeconfig --show-secrets` prints "
+            "kubeconfig. Fix: put the cluster's there, which `pulumi stack output kubeconfig --show-secrets` prints "
             "if the state has it; then run `pulumi up` again"
         )
 
