@@ -43,7 +43,7 @@ REHEARSED := rehearsal compact dual-stack ipv6 balancer managed unmanaged platfo
 PIP_COMPILE := CUSTOM_COMPILE_COMMAND="make lock" .venv/bin/pip-compile --quiet --generate-hashes --strip-extras \
 	--allow-unsafe --no-emit-index-url --no-emit-trusted-host --no-emit-find-links
 
-.PHONY: help setup check fmt test test-fast mutants survivors rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz simulate image sbom bench accept clean lock _program _tools _lab _fleet _coreos-installer _nmstatectl _readers _lab-binaries
+.PHONY: help setup check fmt test test-fast mutants survivors rehearsal rehearsals faults newcomer kubernetes provisioner redfish-conformance fleet fleet-rehearsal fuzz simulate image sbom bench accept clean lock _program _tools _lab _fleet _coreos-installer _nmstatectl _test-binaries _lab-binaries
 
 help: ## Show the targets
 	@sed -n 's/^\([a-z][a-z-]*\):.*## \(.*\)/  \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -121,7 +121,7 @@ redfish-conformance: setup ## Run DMTF's validators on each fake BMC, and compar
 # What the tests need, all at once: one build after the other leaves a core idle.
 _tools:
 	@tools/packages tests/packages.txt
-	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl _coreos-installer _readers
+	@$(MAKE) --silent -j$(JOBS) $(VENV) $(PULUMI) _nmstatectl _coreos-installer _test-binaries
 
 _lab:
 	@tools/packages $(wildcard lab/packages.txt)
@@ -186,11 +186,10 @@ _coreos-installer:
 _nmstatectl:
 	@tools/nmstatectl >/dev/null || echo "nmstatectl is missing: no networkConfig can be read, and the tests and the rehearsal end where they need it" >&2
 
-# The tests check rendered files with these programs, and save etcd into a bucket of the last. They run without a network, so
-# none can be built there.
-READERS := actionlint coredns etcd-server etcdutl ignition-validate versitygw
-_readers:
-	@tools/progress "programs of the tests" $(PYTHON) -m lab.binaries $(READERS)
+# The tests check rendered files with these programs, and save etcd into a bucket of the last. As root, they run without a
+# network, and cannot build them.
+_test-binaries:
+	@tools/progress "the tests' programs" $(PYTHON) -m lab.binaries actionlint coredns etcd-server etcdutl ignition-validate versitygw
 
 # This does not need .venv, so it does not depend on it.
 _lab-binaries:

@@ -47,7 +47,6 @@ RAN = Fault(
     "it ran from its disk a moment ago, and does so no more",
     "if it does not run this cluster, switch it off, then run `pulumi up` again, which asks etcd first",
 )
-NO_KUBECONFIG = f"{PUT_THERE}; then run `pulumi up` again"
 FENCED = Fault(
     "",
     "it does not run from its disk, and etcd runs on the control plane, whose servers fence each other",
@@ -275,7 +274,7 @@ def _has_joined(spec: HostProvisioningSpec, joining: Joining | None, name: str, 
         return joining.is_node(name, machine)
     if spec.out_of_etcd or has_api(spec.stack):
         what = f"the API cannot be asked without {kubeconfig_path(spec.stack)}"
-        raise may_be_node(name, what, NO_KUBECONFIG)
+        raise may_be_node(name, what, f"{PUT_THERE}; then run `pulumi up` again")
     return False
 
 

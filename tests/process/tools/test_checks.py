@@ -1,5 +1,6 @@
 """What guards this repository: the workflow of a pull request, and the hooks of a commit."""
 
+import re
 import subprocess
 from pathlib import Path
 
@@ -51,6 +52,18 @@ def test_the_faults_of_the_night_are_reported_and_fail_nothing(tmp_path: Path) -
     subprocess.run(bash(job["steps"][-1]["run"]), cwd=tmp_path, env=env, check=True, capture_output=True)
     assert summary.read_text() == "1 of 7 planted faults went unnoticed (survivors)\n"
     subprocess.run(["make", "--dry-run", "survivors"], cwd=ROOT, capture_output=True, check=True)
+
+
+def test_what_a_test_starts_is_built_before_the_tests() -> None:
+    """They have no network. On a machine whose caches are warm, a test that builds one itself is not noticed."""
+    texts = [path.read_text() for path in (ROOT / "tests").rglob("test_*.py")]
+    texts = [text for text in texts if "pytest.mark.kubernetes" not in text]
+    started = {name for text in texts for name in re.findall(r'ensure_binary\("([^"]+)"\)', text)}
+    made = subprocess.run(
+        ["make", "--dry-run", "_test-binaries"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert started
+    assert started <= {*made.stdout.split()}
 
 
 @pytest.mark.parametrize("name", FAULTS)
