@@ -62,6 +62,7 @@ class OwnMachine:
                     folder.mkdir(exist_ok=True)
                 if folder.is_dir() and not folder.is_symlink():
                     self._own(folder)
+            Path("/run/mount").mkdir(exist_ok=True)  # the first mount(8) makes it, and no command removes it
         self._known = {folder: {*os.listdir(folder)} for folder in self._fresh}
         self._mount_file, self._mounts_changed = os.open("/proc/thread-self/mounts", os.O_RDONLY), select.poll()
         self._mounts_changed.register(self._mount_file, select.POLLPRI)

@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -105,6 +106,18 @@ def test_what_others_do_meanwhile_is_no_remnant(run: Run, tmp_path: Path) -> Non
         Path("/run/theirs").unlink()
         ip("link delete theirs")
         ip("address delete 192.0.2.9/32 dev lo")
+    assert (done.ret, left(done)) == (pytest.ExitCode.OK, [])
+
+
+@needs_root
+def test_what_the_first_mount_makes_is_no_remnant(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    """libmount's folder stays, and a new machine has none."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    pytester.makepyfile(
+        f"{HEAD}def test_one():\n    shell('mkdir mnt; mount -t tmpfs one mnt; test -d /run/mount; umount mnt')\n"
+    )
+    new = f"mount -t tmpfs run /run; rm -rf /run/mount; exec {sys.executable} -m pytest -p testing.remnants"
+    done = pytester.run("unshare", "--mount", "--propagation", "private", "sh", "-ec", new)
     assert (done.ret, left(done)) == (pytest.ExitCode.OK, [])
 
 
