@@ -1,6 +1,7 @@
 """The graphs of clusters that differ from the rehearsal's."""
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
+from cluster.values.address import parse_address, parse_cidr
 from components.cluster import Cluster, ClusterArgs
 from testing import clusters, plans
 from testing.checkout import ROOT
@@ -182,3 +184,34 @@ def test_no_login_or_address_of_a_bmc_is_an_input_of_the_objects(declared: Run) 
         assert host["bmc"]["address"] not in objects
         assert host["bmc"]["password"] not in objects
     assert "bmc" not in objects.replace("bootMACAddress", "")
+
+
+def test_addresses_in_another_spelling_change_nothing_of_an_installed_cluster(declared: Run, tmp_path: Path) -> None:
+    options = clusters.VARIANTS["dual-stack"].options
+    installed = declared("dual-stack", declared("dual-stack"), phase="production")
+    path = tmp_path / "stacks" / plans.STACK / "install-config.yaml"
+    config, respelled = yaml.safe_load(path.read_text()), 0
+
+    def other(value: Any) -> Any:
+        nonlocal respelled
+        if isinstance(value, dict):
+            return {key: other(part) for key, part in reversed(value.items())}
+        if isinstance(value, list):
+            return [other(part) for part in value]
+        if isinstance(value, str) and (cidr := parse_cidr(value)):
+            value = cidr.exploded
+        elif isinstance(value, str) and (address := parse_address(value)):
+            value = address.exploded
+        respelled += isinstance(value, str) and ":" in value and value != value.upper()
+        return value.upper() if isinstance(value, str) and re.fullmatch(r"[0-9a-fA-F:./]+", value) else value
+
+    path.write_text(yaml.safe_dump(other(config), sort_keys=False))
+    again = run(installed, phase="production", **other(dict(options)))
+    assert (again.refused, again.resources.keys()) == ([], installed.resources.keys())
+    assert {
+        (name, key)
+        for name, before in installed.resources.items()
+        for key in before.inputs
+        if before.inputs[key] != again.resources[name].inputs[key]
+    } == {("okd-preflight", "topology")}
+    assert respelled > 10

@@ -180,7 +180,7 @@ TOPOLOGY = {
 
 @pytest.mark.parametrize("path", FIXED)
 def test_a_network_that_pods_or_services_have_is_refused(path: str) -> None:
-    (fault,) = network_faults(TOPOLOGY, {**TOPOLOGY, path: "other"})
+    (fault,) = network_faults(TOPOLOGY, {**TOPOLOGY, path: json.dumps("other")})
     assert (fault.where, fault.fix) == (path, f"write {TOPOLOGY[path]} again")
 
 
