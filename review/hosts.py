@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from assets.contract import CONNECTIONS
 from cluster.values.disk_hints import NO_HINT, as_compared, in_words
 from cluster.values.role import Role
-from providers.bmc_host.model import BmcHostSpec
+from providers.bmc_host.model import BmcHostOuts, BmcHostSpec
 from providers.host_provisioning.model import HostProvisioningOuts, HostProvisioningSpec
 from providers.host_provisioning.records import InstallationPlan, leaving_hosts
 from review.files import machines_below
@@ -188,12 +188,18 @@ def saving(preview: Preview) -> Iterator[str]:
 
 
 def exchanged(preview: Preview) -> list[str]:
-    """Return the hosts whose BMC may turn out to be that of another machine: only a new consent allows that."""
+    """Return the hosts whose BMC may turn out to be that of another machine: only a new consent allows that.
+
+    One that names the recorded machine in another way allows none (`providers.machines.rules`).
+    """
     updates = [change for change in preview.of(BmcHostSpec) if change.operation == "update"]
     return [
         change.spec.host
         for change in updates
-        if change.old and not change.spec.spare and change.old.consent != change.spec.consent
+        if change.old
+        and not change.spec.spare
+        and change.old.consent != change.spec.consent
+        and not change.recorded(BmcHostOuts).identity.answers_to(change.spec.consent)
     ]
 
 

@@ -10,6 +10,7 @@ from assets.contract import CONNECTIONS
 from base.spec import Spec
 from cluster.options import Release
 from cluster.plan import ClusterPlan, Role
+from providers.bmc_host.model import BmcHostOuts
 from providers.bootstrap_vm.model import BootstrapVmSpec
 from providers.cluster_power.model import ClusterPowerSpec
 from providers.cluster_upgrade.model import ClusterUpgradeSpec
@@ -276,6 +277,17 @@ def test_a_new_consent_may_wipe_another_machine() -> None:
         "installs that (control plane: 1 of its 3 servers, and only if etcd can do without).",
         f"Checks the BMC of {M0}.",
     ]
+
+
+@pytest.mark.parametrize(
+    "consent", ["6058DE92-E7E4-55E9-914D-943D53924E75", "6058de92e7e455e9914d943d53924e75", "cz1"]
+)
+def test_another_name_of_the_recorded_machine_allows_no_other(consent: str) -> None:
+    recorded = BmcHostOuts(uuid="6058de92-e7e4-55e9-914d-943d53924e75", serial="CZ1")
+    new = bmc_host(plans.plan(consent={**plans.CONSENT, M0: consent}), M0)
+    same = installs(installation(PLAN), installation(PLAN, identities={M0: NOT_KNOWN}), M0, M1, M2)
+    host = step("update", f"okd-{M0}", bmc_host(PLAN, M0), new, outs=recorded)
+    assert sentences(host, same) == ["No machine is changed.", f"Checks the BMC of {M0}."]
 
 
 def test_a_new_deadline_wipes_nothing_although_the_identity_is_not_known() -> None:
