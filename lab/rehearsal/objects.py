@@ -1,8 +1,10 @@
 """Proofs of the objects of servers on platform baremetal, which metal3 and machine-api act upon meanwhile."""
 
+from base64 import b64decode
 from dataclasses import dataclass
 
 from base.log_entries import Event
+from base.yaml_text import parse_yaml
 from cluster.plan import Intent
 from lab.rehearsal.client import Client
 from lab.rehearsal.okd import Okd
@@ -46,6 +48,13 @@ class ObjectProofs:
         self._each("phase and node of each Machine", {name: f"Running, {name}" for name in names}, nodes)
         paused = [f"{kind}/{_name(each)}" for kind in _PAUSED for each in found[kind] if _is_paused(kind, each)]
         self.report.prove("objects that are paused", wanted=NONE, seen=", ".join(paused) or NONE)
+
+    def routers_are_trusted(self) -> None:
+        """Prove that the operator's kubeconfig has the CA of OKD's routers."""
+        path = self.stack.project / "stacks" / self.stack.name / "payload" / "auth" / "kubeconfig"
+        trusted = b64decode(parse_yaml(path.read_text())["clusters"][0]["cluster"]["certificate-authority-data"])
+        seen = trusted.startswith(self.okd.router_ca.strip().encode())
+        self.report.prove("the routers' CA is in auth/kubeconfig", wanted=True, seen=seen)
 
     def are_repaired(self) -> None:
         """Prove that a refresh names what somebody paused, and that `up` has metal3 act again last."""

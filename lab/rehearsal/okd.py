@@ -16,6 +16,7 @@ from lab.payload.ignition import text
 from lab.rehearsal.etcd_operator import EtcdOperator
 from lab.rehearsal.okd_api import CONFIG, OPERATORS, VERSIONS, OkdApi
 from lab.rehearsal.operators import EVERY_S, Operators
+from testing.certificates import authority
 from testing.fakes.metal3 import PROVISIONINGS, Metal3, Object
 from testing.fakes.okd_kinds import SINCE, history_entry
 
@@ -46,6 +47,11 @@ class Okd(Operators):
         """The owners of servers."""
         return Metal3(self.api, {}, frozenset(server.name for server in self.plan.holders_of_etcd), set())
 
+    @property
+    def router_ca(self) -> str:
+        """The PEM of the CA that signs the routers' certificates."""
+        return authority("ingress-operator").pem
+
     def step(self) -> None:
         """See `Operators`."""
         if not self._is_prepared:
@@ -67,6 +73,10 @@ class Okd(Operators):
             states = {"Available": not missing, "Progressing": bool(missing), "Degraded": False}
             conditions = [_condition(kind, missing, is_so=is_so) for kind, is_so in states.items()]
             self._status("ClusterOperator", OPERATORS, name, {"conditions": conditions})
+        if not lacks["ingress"]:
+            # As the real operator does (cluster-ingress-operator, controller/names.go).
+            published = {"ca-bundle.crt": self.router_ca}
+            self._give("router CA", published, lambda: self.api.publish("default-ingress-cert", published))
         waiting = [name for name, missing in lacks.items() if missing]
         self._is_complete |= not waiting
         self._looks += 1

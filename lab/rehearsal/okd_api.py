@@ -24,6 +24,9 @@ PATHS = {
 INFRASTRUCTURES, VERSIONS, OPERATORS = (
     f"/apis/{CONFIG}/{plural}" for plural in ("infrastructures", "clusterversions", "clusteroperators")
 )
+PUBLISHED = "openshift-config-managed"
+"""The namespace of what operators publish."""
+_NAMESPACES = "/api/v1/namespaces"
 _CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 _ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 _KINDS = {
@@ -87,7 +90,8 @@ class OkdApi:
         binding = {"policyName": "baremetalhosts.metal3.io", "validationActions": ["Deny"]}
         bound = {"metadata": {"name": "baremetalhosts.metal3.io"}, "spec": binding}
         self.ensure(f"{_ADMISSION}/validatingadmissionpolicybindings", bound)
-        self.ensure("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        for namespace in (NAMESPACE, PUBLISHED):
+            self.ensure(_NAMESPACES, {"metadata": {"name": namespace}})
         self.ensure(INFRASTRUCTURES, infrastructure)
         self.report(INFRASTRUCTURES, infrastructure)
         for path in PATHS.values():
@@ -122,6 +126,10 @@ class OkdApi:
         if found.get("data") != wanted["data"]:
             path = f"{collection}/{wanted['metadata']['name']}"
             self.client.call("PUT", path, {**found, "data": wanted["data"]})
+
+    def publish(self, name: str, data: Mapping[str, str]) -> None:
+        """Give a ConfigMap of what operators publish its data."""
+        self.keep(f"{_NAMESPACES}/{PUBLISHED}/configmaps", {"metadata": {"name": name}, "data": data})
 
     def refuses_details(self) -> bool:
         """Whether the rules are in force."""

@@ -242,6 +242,7 @@ class Rehearsal:
             self.platform.has_no_second_owner()
             if self.objects:
                 self.objects.are_linked()
+                self.objects.routers_are_trusted()
             self.status.finds_nothing_wrong("in production")
             self.report.servers = self.stack.installation_steps()
         self.report.measure(

@@ -27,6 +27,7 @@ from lab.rehearsal.provisioner import Provisioner
 from lab.rehearsal.report import RehearsalError, Report
 from lab.rehearsal.stack import Stack
 from lab.rehearsal.steps import Rehearsal
+from payload.kubeconfig import add_authority
 from providers.cluster_upgrade.release import ClusterVersion
 from providers.etcd.access import EtcdAccess
 from providers.etcd.health import member_problem, unrest
@@ -37,6 +38,7 @@ from providers.server_objects.objects import COLLECTIONS
 from testing import clusters
 from testing.fakes.clock import FakeClock
 from testing.fakes.metal3 import HOSTS, MACHINES, PROVISIONINGS, Object
+from testing.kubeconfigs import write_kubeconfig
 from wires.api.resources import ETCD, ETCD_MEMBERS, R
 
 PLAN = clusters.plan("baremetal")
@@ -173,7 +175,8 @@ class Cluster:
             self.okd.step()
 
     def proofs(self) -> ObjectProofs:
-        stack = create_autospec(Stack, instance=True)
+        stack = create_autospec(Stack, instance=True, project=self.folder)
+        stack.name = "platform"
         proofs = ObjectProofs(self.okd, stack, PLAN, Report("platform", folder=self.folder))
         return proofs
 
@@ -233,6 +236,21 @@ def test_the_version_is_complete_once_each_operator_has_what_it_needs(
     assert version["status"]["conditions"][0]["status"] == "True", "a complete version stays complete"
     release = ClusterVersion.model_validate(version)
     assert release.has(release.status.desired.image), "as `okd-baremetal status` reads it"
+
+
+def test_the_operators_kubeconfig_gets_the_ca_that_the_routers_have(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster.act()
+    engine = OkdInstalledEngine(Reader(cluster.client), "", FakeClock(0), lambda _: None, lambda _: None)
+    assert (published := engine.router_ca())
+    monkeypatch.chdir(cluster.folder)
+    write_kubeconfig(Path("stacks", "platform", "payload"))
+    proofs = cluster.proofs()
+    with pytest.raises(RehearsalError, match="the routers' CA is in auth/kubeconfig: seen False"):
+        proofs.routers_are_trusted()
+    assert add_authority("platform", published)
+    proofs.routers_are_trusted()
 
 
 def test_etcds_members_and_the_name_of_the_cluster_are_in_the_api(cluster: Cluster) -> None:
