@@ -30,6 +30,7 @@ OkdBaremetalError              root: one fault or several
 
 import errno
 import math
+import re
 import shlex
 import traceback
 from collections.abc import Sequence
@@ -96,6 +97,10 @@ MISSHAPEN = (ValueError, TypeError, AttributeError, LookupError, ArithmeticError
 """What Python raises where a document that others wrote has another shape than its reader expects."""
 
 
+_PLACES = re.compile(r"^\[Errno -?\d+\] |^\[SSL: \w+\] |^_ssl\.c:\d+: | \(_ssl\.c:\d+\)$")
+"""What the system and OpenSSL put around their words: a number, and a place in C."""
+
+
 def unexpected(error: Exception) -> str:
     """Return the kind of an error that no reader of this program expects, and the line that raised it.
 
@@ -103,6 +108,12 @@ def unexpected(error: Exception) -> str:
     """
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"internal error: {type(error).__name__}: {Path(last.filename).name}:{last.lineno}"
+
+
+def words_of(error: Exception) -> str:
+    """Return what an error says: one of the system or of a connection its words alone, another its type as well."""
+    words = _PLACES.sub("", str(error))
+    return words if isinstance(error, OSError) and words else f"{type(error).__name__}: {words}".removesuffix(": ")
 
 
 class OkdBaremetalError(Exception):

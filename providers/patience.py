@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from base.clock import Clock
+from base.errors import words_of
 from base.progress import Progress, Report
 from base.shown import short
 from wires.api.resources import AnsweredError
@@ -37,6 +38,6 @@ def patiently(ask: Callable[[], T], clock: Clock, report: Report) -> T:
         except OSError as error:
             if (left_s := deadline - clock.now()) <= 0:
                 raise
-            said = short(f"{type(error).__name__}: {error}")
+            said = short(words_of(error))
             report(Progress(ASKING, f"not done yet ({said}); at most {left_s:.0f} s left"))
         clock.sleep(AGAIN_S)

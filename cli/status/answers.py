@@ -10,7 +10,7 @@ from datetime import datetime
 from enum import IntEnum
 
 from base import log
-from base.errors import OkdBaremetalError, unexpected
+from base.errors import OkdBaremetalError, unexpected, words_of
 from providers.pulumi.workers import WORKERS
 
 
@@ -61,7 +61,7 @@ class Question:
         except OkdBaremetalError as error:
             why = str(error)
         except OSError as error:
-            why = f"{type(error).__name__}: {error}"
+            why = words_of(error)
         except Exception as error:  # a row, as any other failure: the other rows are worth as much
             why = unexpected(error)
         return [self.unanswered(why)]

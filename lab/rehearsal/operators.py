@@ -5,6 +5,7 @@ import threading
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 
+from base.errors import words_of
 from lab.rehearsal.report import RehearsalError
 
 EVERY_S = 5.0
@@ -57,6 +58,6 @@ class Operators(ABC):
             except (OSError, http.client.HTTPException):
                 continue  # there is none yet, the VIP moves, or another client was faster
             except Exception as error:  # a thread that ends in silence would prove nothing
-                self.problems.append(f"{type(error).__name__}: {error}")
+                self.problems.append(words_of(error))
                 self._stopped.set()
             self._looked.set()

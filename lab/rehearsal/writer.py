@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from base.errors import words_of
 from lab.rehearsal.report import RehearsalError
 
 EVERY_S = 0.1
@@ -91,5 +92,5 @@ class Writer:
         try:
             self.store.put(key)
         except (OSError, http.client.HTTPException) as error:
-            return f"{type(error).__name__}: {error}"
+            return words_of(error)
         return ""

@@ -11,7 +11,7 @@ from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from base.clock import Clock, Wait
-from base.errors import BmcError, BmcIdentityError, BusyError, OkdBaremetalError, PowerError, SegmentError
+from base.errors import BmcError, BmcIdentityError, BusyError, OkdBaremetalError, PowerError, SegmentError, words_of
 from base.progress import Progress, Report, Say, with_time_left
 from base.shown import few
 from providers.cluster_power.model import ClusterPowerSpec
@@ -156,7 +156,7 @@ class ClusterPowerEngine:
             if node and CORDONED in node.metadata.annotations:
                 self._patch(host, UNCORDON)
         except OSError as error:
-            return f"node {host} cannot be uncordoned: {type(error).__name__}: {error}"
+            return f"node {host} cannot be uncordoned: {words_of(error)}"
         self._awake.add(host)
         return None
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from assets.contract import ETCD_PORT
 from base.clock import Clock
-from base.errors import ProvisioningError
+from base.errors import ProvisioningError, words_of
 from base.write_guard import make
 from providers.etcd.access import EtcdAccess, IncompleteEtcdError
 from providers.host_provisioning.etcd_guard import REPAIR, EtcdQuorum, Problem, SilentEtcdError
@@ -76,7 +76,7 @@ class Departure:
         try:
             return self.quorum.absence(self.addresses)
         except OSError as error:
-            return f"etcd cannot be asked: {type(error).__name__}: {error}"
+            return f"etcd cannot be asked: {words_of(error)}"
 
     def _need(self) -> Problem | None:
         """Return why etcd cannot do without the server: each other member has to answer, and confirm a majority.
@@ -122,7 +122,7 @@ class Departure:
             if problem:
                 self._remove()
         except (OSError, IncompleteEtcdError) as error:
-            return f"{type(error).__name__}: {error}", polled_fix(error, AGAIN)
+            return words_of(error), polled_fix(error, AGAIN)
         return (problem[0], AGAIN) if problem else None
 
     def _remove(self) -> None:

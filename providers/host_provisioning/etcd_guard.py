@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from base.clock import Clock
-from base.errors import ProvisioningError
+from base.errors import ProvisioningError, words_of
 from base.progress import Report
 from base.spec import Model
 from providers.etcd.health import UnlistedError, listed_members, member_problem, unrest
@@ -138,7 +138,7 @@ class EtcdQuorum:
             etcd = patiently(lambda: self.api.get(self.vip, ETCD, Reporting), self.clock, self.report)
         except OSError as error:
             what = f"etcd cannot be asked through {self.vip}, and two servers that run it fence each other"
-            raise ProvisioningError(f"{what}: {type(error).__name__}: {error}", fix=self._answer(error)) from None
+            raise ProvisioningError(f"{what}: {words_of(error)}", fix=self._answer(error)) from None
         running = etcd.status.condition(RUNNING) if etcd else None
         return running is not None and running.status == "True"
 

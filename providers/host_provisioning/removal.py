@@ -19,6 +19,7 @@ from base.errors import (
     BusyError,
     ProvisioningError,
     word,
+    words_of,
 )
 from base.progress import Progress, Report, Say, with_time_left
 from providers.host_provisioning.drain import Drain
@@ -161,7 +162,7 @@ class Removal:
                     return None
                 self.drain.api.delete(self.drain.vip, path)
             except OSError as error:
-                return f"{type(error).__name__}: {error}"
+                return words_of(error)
             return f"node {self.host} exists"
 
         wait = Wait(self.clock, NODE_S, poll_s=POLL_S)

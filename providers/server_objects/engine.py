@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import Field
 
 from base.clock import Clock, Wait
-from base.errors import ConfigError, Fault, IncompleteError
+from base.errors import ConfigError, Fault, IncompleteError, words_of
 from base.progress import Report, Say, with_time_left
 from base.shown import few
 from base.spec import Model
@@ -93,7 +93,7 @@ class ServerObjectsEngine:
             self._warn_of_kept(found)
         except OSError as error:
             self._refused = error
-            return f"{self.spec.api_vip}: {type(error).__name__}: {error}"
+            return f"{self.spec.api_vip}: {words_of(error)}"
         return None
 
     def _found(self) -> Found:

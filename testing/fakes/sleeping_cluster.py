@@ -156,8 +156,8 @@ class SleepingCluster:
         self.tick()
         (kubelet,) = (it for it in self.kubelets.values() if it.address == address)
         if not kubelet.bmc.is_up():
-            return "TimeoutError: timed out"
-        return "SSLError: internal error" if self._is_over(kubelet.serving) else None
+            return "timed out"
+        return "internal error" if self._is_over(kubelet.serving) else None
 
     # The API.
     def get(self, _address: str, path: str, model: type[R]) -> R | None:

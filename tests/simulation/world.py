@@ -389,7 +389,7 @@ class World:
         """Return why the API behind an address is not ready; through a VIP, haproxy finds any node that is."""
         name, cluster = self.behind(address), self.cluster
         if not name:
-            return "TimeoutError: timed out"
+            return "timed out"
         if name == BOOTSTRAP:
             return None if cluster.bootstrap_ready else "ConnectionRefusedError"
         nodes = cluster.control_plane if address == self.site.api_vip else [cluster.nodes[name]]
@@ -404,20 +404,20 @@ class World:
     def connect_problem(self, address: str, port: int, **_: object) -> str | None:
         name = self.behind(address)
         if not name:
-            return "TimeoutError: timed out"
+            return "timed out"
         listens = self.cluster.bootstrap_ready
         if name != BOOTSTRAP:
             node = self.cluster.nodes[name]
             listens = {6443: node.api_runs, 22623: node.serves_config, 443: self._has_router(name)}.get(port, True)
-        return None if listens else "ConnectionRefusedError: refused"
+        return None if listens else "refused"
 
     def handshake_problem(self, address: str, port: int = 443, **_: object) -> str | None:
         name = self.behind(address)
         if not name or name == BOOTSTRAP:
-            return "TimeoutError: timed out"
+            return "timed out"
         node = self.cluster.nodes[name]
         shows = self._has_router(name) if port == 443 else node.has_serving_certificate
-        return None if shows else "ConnectionRefusedError: refused"
+        return None if shows else "refused"
 
     def kube(self) -> SimKube:
         return SimKube(self.cluster, self.api_problem)

@@ -1,5 +1,7 @@
 """A client of the API VIP during the handoff, which measures what the API's users experience."""
 
+import errno
+import os
 import threading
 import time
 from collections.abc import Callable
@@ -18,7 +20,7 @@ PROBLEMS = 6
 """Number of problems to keep."""
 # A connect is reset, not refused, if the old holder accepted it and the new one gets its next packet: connections do
 # not move with a VIP (1 of 429 connects, emulated machines, 2026-11).
-ACCEPTED_THEN_RESET = ConnectionResetError.__name__
+ACCEPTED_THEN_RESET = os.strerror(errno.ECONNRESET)
 
 Attempt = Callable[[], str | None]
 """Makes one attempt, and returns what went wrong, or None."""

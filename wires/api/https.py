@@ -9,6 +9,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING
 
 from base.bounded_answer import TlsSocket, joined, time_limit
+from base.errors import words_of
 from base.http_client import os_error
 from cluster.values.address import url_host
 from wires.certificates import EARLY, EXPIRED, CertificateTimeError
@@ -61,7 +62,7 @@ class Endpoint:
         try:
             status, _ = get(pool, self.path, self.timeout_s)
         except OSError as error:
-            return f"{type(error).__name__}: {error}"
+            return words_of(error)
         return None if status == HTTPStatus.OK else f"status {status}"
 
     def is_ready(self, address: str) -> bool:
@@ -148,7 +149,7 @@ def connect_problem(address: str, port: int, *, timeout_s: float = 1) -> str | N
     try:
         socket.create_connection((address, port), timeout=timeout_s).close()
     except OSError as error:
-        return f"{type(error).__name__}: {error}"
+        return words_of(error)
     return None
 
 
@@ -158,7 +159,7 @@ def handshake_problem(address: str, port: int, *, timeout_s: float = PROBE_S) ->
         with socket.create_connection((address, port), timeout=timeout_s) as plain:
             _trusting_all().wrap_socket(plain).close()
     except OSError as error:
-        return f"{type(error).__name__}: {error}"
+        return words_of(error)
     return None
 
 

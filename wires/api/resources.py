@@ -8,7 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 from pydantic import BaseModel
 
-from base.errors import one_line
+from base.errors import one_line, words_of
 from base.spec import Model
 from wires.certificates import CertificateTimeError
 
@@ -103,7 +103,7 @@ class KubernetesReader(Protocol):
 
 def unasked(address: str, error: OSError, *, who: str = "the API") -> str:
     """Return the words for an API, or one behind it, that does not answer through an address."""
-    return f"{who} cannot be asked through {address}: {type(error).__name__}: {error}"
+    return f"{who} cannot be asked through {address}: {words_of(error)}"
 
 
 class AnsweredError(ConnectionError):

@@ -2,13 +2,15 @@
 
 import ast
 import errno
+import socket
+import ssl
 from collections.abc import Iterator
 from functools import cache
 from itertools import permutations
 
 import pytest
 
-from base.errors import BmcError, SystemCallError
+from base.errors import BmcError, SystemCallError, words_of
 from testing.checkout import ROOMS, ROOT
 
 KINDS = BmcError.__subclasses__()
@@ -78,3 +80,19 @@ def test_every_bmc_error_that_is_made_says_its_kind() -> None:
 )
 def test_a_refusal_of_the_system_names_the_disk_that_is_full(error: OSError, said: str) -> None:
     assert str(SystemCallError(error)) == said
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (ConnectionRefusedError(111, "Connection refused"), "Connection refused"),
+        (socket.gaierror(-2, "Name or service not known"), "Name or service not known"),
+        (ssl.SSLError(1, "[SSL: TLSV1_ALERT_INTERNAL_ERROR] internal error (_ssl.c:989)"), "internal error"),
+        (TimeoutError("_ssl.c:989: The handshake operation timed out"), "The handshake operation timed out"),
+        (TimeoutError(), "TimeoutError"),
+        (KeyError("data"), "KeyError: 'data'"),
+    ],
+)
+def test_an_error_is_told_in_its_words_without_numbers_and_places(error: Exception, words: str) -> None:
+    """As they were seen in a rehearsal; tests/unit/wires/api/test_https.py has them from real connections."""
+    assert words_of(error) == words

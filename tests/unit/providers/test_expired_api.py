@@ -241,7 +241,7 @@ FORBIDDEN = b"HTTP/1.1 403 Forbidden\r\nContent-Length: %d\r\n\r\n%s" % (len(STA
 @pytest.mark.parametrize("reader", READERS)
 def test_each_reader_says_why_its_client_may_not(reader: str, stranger: KubeApi) -> None:
     """As behind a balancer that ends TLS, and so keeps the client's certificate to itself."""
-    assert f"CredentialError: status 403: {WHY}" in said(reader, stranger)
+    assert f"status 403: {WHY}" in said(reader, stranger)
 
 
 @pytest.mark.parametrize("let_in", [UNAUTHORIZED, FORBIDDEN], ids=["401", "403"])

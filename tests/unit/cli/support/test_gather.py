@@ -65,7 +65,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
             tmp_path, "pulumi", f'case $1 in config) cat {tmp_path}/listed;; *) echo \'{{"api": "[secret]"}}\';; esac'
         )
         monkeypatch.setattr(bootstrap_journals, "CONSOLES", tmp_path)
-        monkeypatch.setattr(bootstrap_journals, "connect_problem", lambda *_, **__: "TimeoutError: timed out")
+        monkeypatch.setattr(bootstrap_journals, "connect_problem", lambda *_, **__: "timed out")
         yield site
 
 

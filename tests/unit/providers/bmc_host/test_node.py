@@ -65,7 +65,7 @@ def test_a_server_of_which_nobody_says_that_it_is_none_stays_on(
     silence: OSError, fix: str, cluster: FakeCluster
 ) -> None:
     cluster.down = silence
-    why = f"the API cannot be asked through 192.0.2.5: {type(silence).__name__}: {silence}"
+    why = f"the API cannot be asked through 192.0.2.5: {silence}"
     fix = f"{fix}; or, if it is none, switch it off; then run `pulumi up` again"
     assert asked() == Fault("w0", f"it runs, and may be a node: {why}; nothing was changed", fix)
 

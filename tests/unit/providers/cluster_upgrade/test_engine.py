@@ -343,13 +343,13 @@ def test_a_change_that_an_overloaded_api_holds_is_made_again(rig: Rig, monkeypat
     hold(rig, monkeypatch, 3)
     assert rig.engine.reach().running == VERSION
     assert rig.okd.writes == [WRITE]
-    assert "asking the API: not done yet (HeldError: too many requests); at most 60 s left" in rig.lines
+    assert "asking the API: not done yet (too many requests); at most 60 s left" in rig.lines
 
 
 def test_an_api_that_holds_each_change_is_not_asked_for_ever(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
     hold(rig, monkeypatch, 999)
     began = rig.clock.now()
-    assert "OKD cannot be asked through 192.0.2.5: HeldError: too many requests" in rig.refused()
+    assert "OKD cannot be asked through 192.0.2.5: too many requests" in rig.refused()
     assert rig.clock.now() - began <= 2 * WITHIN_S
     assert rig.okd.desired is None
 
@@ -363,12 +363,12 @@ def test_a_cluster_version_that_never_rests_is_left_alone(rig: Rig) -> None:
 def test_an_api_that_restarts_is_awaited(rig: Rig) -> None:
     rig.okd.down = frozenset(range(20, 60))
     assert rig.engine.reach().running == VERSION
-    assert any("OKD cannot be asked through 192.0.2.5: ConnectionRefusedError" in line for line in rig.lines)
+    assert any("OKD cannot be asked through 192.0.2.5: connection refused" in line for line in rig.lines)
 
 
 def test_an_api_that_does_not_answer_begins_nothing(rig: Rig) -> None:
     rig.okd.down = frozenset(range(100))
-    assert "OKD cannot be asked through 192.0.2.5: ConnectionRefusedError: connection refused" in rig.refused()
+    assert "OKD cannot be asked through 192.0.2.5: connection refused" in rig.refused()
     assert sum(rig.clock.slept) >= WITHIN_S
     assert rig.okd.writes == []
 

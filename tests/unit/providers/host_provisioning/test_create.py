@@ -102,7 +102,7 @@ class TestCreate:
         write_kubeconfig(payload)
         HostProvisioningProvider().create(role)
         beside = rollouts.installations["w0"].adapters.missing(Target("w0", "w0", "127.0.0.1"))
-        assert str(without).startswith("its kubelet does not listen (ConnectionRefusedError")
+        assert without == "its kubelet does not listen (Connection refused)"
         assert str(beside).startswith("the API cannot be asked through 127.0.0.1: ")
 
     @pytest.mark.parametrize(

@@ -241,7 +241,7 @@ def test_an_etcd_that_elects_a_leader_is_waited_for(rig: Rig) -> None:
     rig.report = elect
     rig.departure.prove()
     said = "etcd cannot be asked: UNAVAILABLE: etcdserver: no leader"
-    assert lines[-1] == f"asking the API: not done yet (SilentEtcdError: {said}); at most 50 s left"
+    assert lines[-1] == f"asking the API: not done yet ({said}); at most 50 s left"
     assert rig.members.removed == []
 
 
@@ -249,7 +249,7 @@ def test_a_refusal_of_etcd_ends_it_before_the_wipe(rig: Rig) -> None:
     rig.members.refuses = "FAILED_PRECONDITION: etcdserver: unhealthy cluster"
     with pytest.raises(ProvisioningError) as error:
         run_steps(rig.departure.take_out(), rig.clock)
-    what = f"not wiped: it is off, but not out of the cluster after 300 s: ConnectionError: {rig.members.refuses}"
+    what = f"not wiped: it is off, but not out of the cluster after 300 s: {rig.members.refuses}"
     assert str(error.value) == f"{HOST}: {what}. Fix: {AGAIN}"
     assert rig.api.deleted == [], "the node stays as long as the member does"
     assert rig.clock.now() == OUT_S
@@ -276,4 +276,4 @@ def test_it_is_back_once_it_is_a_member_that_answers(rig: Rig) -> None:
     rig.api.revisions = ""
     assert rig.departure.missing() is None
     rig.api.api.down = True
-    assert str(rig.departure.missing()).startswith("etcd cannot be asked: ConnectionRefusedError")
+    assert rig.departure.missing() == "etcd cannot be asked: refused"

@@ -77,7 +77,7 @@ def test_a_machine_may_be_a_node_of_an_api_that_does_not_say(answer: OSError, fi
     with pytest.raises(ProvisioningError) as caught:
         made.joining.is_node("w1", machine(uuid))
     assert str(caught.value) == (
-        f"w1: it may be a node, so it was not wiped: the API cannot be asked through {VIP}: {type(answer).__name__}: "
+        f"w1: it may be a node, so it was not wiped: the API cannot be asked through {VIP}: "
         f"{answer}. Fix: {fix}, then run `pulumi up` again"
     )
 
@@ -110,7 +110,7 @@ def test_a_machine_may_be_a_node_of_a_cluster_that_does_not_answer(silence: OSEr
         made.joining.is_node("w0", machine(uuid))
     assert str(caught.value) == (
         f"w0: it may be a node, so it was not wiped: the API cannot be asked through {VIP}: "
-        f"{type(silence).__name__}: {silence}. Fix: have the API answer first, then run `pulumi up` again; if the "
+        f"{silence}. Fix: have the API answer first, then run `pulumi up` again; if the "
         "API will never answer, restore or destroy the cluster (docs/how-to/restore-a-control-plane.md)"
     )
 

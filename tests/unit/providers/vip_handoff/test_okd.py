@@ -50,7 +50,7 @@ def missing(port: int, kubeconfig: Kubeconfig | None) -> str | None:
             "etcd's condition EtcdBootstrapMemberRemoved: False, wanted True",
             id="member",
         ),
-        pytest.param(UNAVAILABLE, "cannot be asked through 127.0.0.1: FailingError: status 503", id="503"),
+        pytest.param(UNAVAILABLE, "cannot be asked through 127.0.0.1: status 503", id="503"),
         pytest.param(answer(["hunter2"]), "the answer is not the requested resource", id="no-resource"),
         pytest.param(b"hunter2\r\n", "the answer is not HTTP", id="no-http"),
     ],
@@ -79,7 +79,7 @@ def test_the_signal_is_read_from_okds_answers(
             both("complete"), f"etcd's condition {HANDED_OVER}: missing, wanted True", id="an-older-release"
         ),
         pytest.param(b"HTTP/1.1 404 Not Found\r\n\r\n", f"etcd's condition {HANDED_OVER}: missing", id="no-operator"),
-        pytest.param(UNAVAILABLE, "OKD cannot be asked through 127.0.0.1: FailingError: status 503", id="503"),
+        pytest.param(UNAVAILABLE, "OKD cannot be asked through 127.0.0.1: status 503", id="503"),
     ],
 )
 def test_the_hand_over_to_pacemaker_is_read_from_etcds_operator(

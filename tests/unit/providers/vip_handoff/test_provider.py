@@ -239,6 +239,6 @@ def test_a_refresh_warns_of_a_site_balancer_that_accepts_no_connection(
     outs = in_own_network(lambda: VipHandoffProvider().read("id", state)).outs or {}
     assert {name: outs[name] for name in KNOWN} == KNOWN
     assert (
-        "the site's balancer 127.0.0.1: does not accept connections on 6443 now (ConnectionRefusedError"
+        "the site's balancer 127.0.0.1: does not accept connections on 6443 now (Connection refused)"
         in capsys.readouterr().err
     )

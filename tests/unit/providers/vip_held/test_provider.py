@@ -79,7 +79,4 @@ def test_a_refresh_warns_of_a_missing_router_behind_the_sites_balancer(
 ) -> None:
     state = {**PROPS, "balancer": "site", "vip": "127.0.0.1", "holder": "the site's balancer", "macs": []}
     assert in_own_network(lambda: VipHeldProvider().read(VIP, state)).outs == state
-    assert capsys.readouterr().err == (
-        "ingress: VIP 127.0.0.1: no router serves there now "
-        "(ConnectionRefusedError: [Errno 111] Connection refused)\n"
-    )
+    assert capsys.readouterr().err == ("ingress: VIP 127.0.0.1: no router serves there now (Connection refused)\n")

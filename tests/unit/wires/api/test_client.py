@@ -59,7 +59,7 @@ def test_a_failed_connect_is_counted_and_not_retried() -> None:
 
 
 def test_a_connect_that_was_accepted_and_then_reset_is_retried() -> None:
-    connects = Answers(True, "ConnectionResetError: by peer", True, "TimeoutError: timed out", True)
+    connects = Answers(True, "Connection reset by peer", True, "timed out", True)
     requests = Answers(True)
     client = measured(connects, requests, connects, requests)
     assert (client.connects.retried, client.connects.failed) == (1, 1)

@@ -58,7 +58,7 @@ def test_an_api_with_another_name_or_ca_is_not_ready(certificate: str, name: str
     with https_server(certificate) as server:
         asked = endpoint(server.port, name=name, ca=ca)
         assert not asked.is_ready(LOCAL)
-        assert str(asked.problem(LOCAL)).startswith("SSLCertVerificationError: ")
+        assert str(asked.problem(LOCAL)).startswith("certificate verify failed: ")
         assert server.requests == []
 
 
@@ -73,8 +73,8 @@ def expired(tmp_path: Path) -> str:
 def test_an_api_whose_certificate_has_expired_is_told_from_another_one(expired: str) -> None:
     with https_server(expired) as server:
         says = "its certificate, or that of its CA, has expired: see docs/how-to/what-changed.md"
-        assert endpoint(server.port).problem(LOCAL) == f"CertificateExpiredError: {says}"
-        assert str(endpoint(server.port, ca="other-ca").problem(LOCAL)).startswith("SSLCertVerificationError: ")
+        assert endpoint(server.port).problem(LOCAL) == says
+        assert str(endpoint(server.port, ca="other-ca").problem(LOCAL)).startswith("certificate verify failed: ")
         assert server.requests == []
 
 
@@ -138,7 +138,8 @@ def test_an_answer_that_trickles_in_ends_at_its_limit(certificate: str, answer: 
     """S10. Each byte comes in time; all of them would take over 8 s."""
     with https_server(certificate, dripping(answer)) as server:
         started = time.monotonic()
-        assert str(endpoint(server.port, timeout_s=0.3).problem(LOCAL)).startswith("TimeoutError: ")
+        problem = str(endpoint(server.port, timeout_s=0.3).problem(LOCAL))
+        assert problem.endswith(("timed out", "in time"))
         assert time.monotonic() - started < 4
 
 
@@ -159,7 +160,7 @@ def test_an_answer_without_end_is_read_up_to_its_limit(
     try:
         with https_server(certificate, chain([begin], repeat(bytes(1 << 16)))) as server:
             problem = endpoint(server.port, timeout_s=10).problem(LOCAL)
-        assert problem == "ConnectionError: the answer is longer than 1 MiB"
+        assert problem == "the answer is longer than 1 MiB"
         assert tracemalloc.get_traced_memory()[1] < 8 << 20
     finally:
         tracemalloc.stop()
@@ -192,7 +193,7 @@ def test_a_peer_that_resets_the_connection_before_tls_is_not_ready(monkeypatch: 
             return connection
 
         monkeypatch.setattr("urllib3.util.connection.create_connection", connect_to_be_reset)
-        assert str(endpoint(1).problem(LOCAL)).startswith("ConnectionResetError: ")
+        assert endpoint(1).problem(LOCAL) == "Connection reset by peer"
 
 
 def test_the_api_and_the_config_server_are_verified_by_their_own_names(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -245,15 +246,15 @@ def test_the_log_has_the_error_that_took_the_place_of_an_answer(logged: pytest.L
 def test_a_server_that_shows_a_certificate_of_any_signer_and_name_serves(certificate: str) -> None:
     with https_server(certificate) as server:
         assert handshake_problem(LOCAL, server.port) is None
-    assert str(handshake_problem(LOCAL, server.port)).startswith("ConnectionRefusedError: ")
+    assert handshake_problem(LOCAL, server.port) == "Connection refused"
 
 
 def test_a_kubelet_without_a_certificate_does_not_serve() -> None:
     with https_server("") as server:
-        assert str(handshake_problem(LOCAL, server.port)).startswith("SSLError: ")
+        assert str(handshake_problem(LOCAL, server.port)) == "sslv3 alert handshake failure"
 
 
 def test_a_kubelet_that_says_nothing_does_not_serve() -> None:
     with socket.create_server((LOCAL, 0)) as listener:
         port = listener.getsockname()[1]
-        assert str(handshake_problem(LOCAL, port, timeout_s=0.2)).startswith("TimeoutError: ")
+        assert handshake_problem(LOCAL, port, timeout_s=0.2) == "The handshake operation timed out"
