@@ -40,6 +40,7 @@ from wires.bmc.client import BmcClient, Identity, Power
 from wires.bmc.steps import LATE_FIX, Steps, Waits, run_steps
 from wires.bmc_clients import client_of, exclusive
 from wires.etcd.client import EtcdClient
+from wires.redfish.client.masking import shown
 
 LOOKING = "seeing whether it runs from its disk"
 RAN = Fault(
@@ -70,23 +71,34 @@ def locked_bmc(
 def runs_from_disk(spec: HostProvisioningSpec, kubeconfig: Kubeconfig | None, name: str) -> bool:
     """Return whether a host's BMC shows that it runs from its disk. It has as long to say so as in an installation.
 
-    Of one that boots from the network, whose live system may run, its node has to show it, in production.
+    One that is on, and boots from the network or has an image in its drive, may run a live system: there, the cluster
+    has to say whether it is a part of it.
 
     Raises:
-        ProvisioningError: Nobody knows. Nothing was touched.
+        ProvisioningError: Nobody knows; or it is a part, with an image in its drive. Nothing was touched.
     """
-    if spec.hosts[name].bmc.boot_method is not BootMethod.VIRTUAL_CD:
-        known = kubeconfig if spec.out_of_etcd else None
-        return known is not None and quorum_of(spec, known).runs(name, spec.identity_of(name).identity)
     plugin.rows(spec.urn, spec.rows, name)(Progress(LOOKING))
-    bmc = bmc_of(spec, name)
+    bmc, host = bmc_of(spec, name), spec.hosts[name]
+    where = f"{name} ({bmc.url})"
     try:
         with exclusive(bmc):
             steps = Steps(bmc, SYSTEM_CLOCK, SYSTEM_CLOCK.now() + spec.deadline_s)
-            return run_steps(steps.power_and_media(), SYSTEM_CLOCK) == (Power.ON, None)
+            power, image = run_steps(steps.power_and_media(), SYSTEM_CLOCK)
     except (BmcError, BusyError) as error:
         what = f"not touched, as it may run from its disk: {error.fault.what}"
-        raise ProvisioningError(what, where=f"{name} ({bmc.url})", fix=error.fault.fix or LATE_FIX) from None
+        raise ProvisioningError(what, where=where, fix=error.fault.fix or LATE_FIX) from None
+    if power is Power.OFF:
+        return False
+    if image is None and host.bmc.boot_method is BootMethod.VIRTUAL_CD:
+        return True
+    machine = spec.identity_of(name).identity
+    if kubeconfig is None or not quorum_of(spec, kubeconfig).has(name, machine, host.all_addresses):
+        return False
+    if image:
+        what = f"it is a part of the cluster, with {shown(image)} in its virtual CD drive, wanted an empty one"
+        fix = "eject that on the BMC's own pages, then run `pulumi up` again"
+        raise ProvisioningError(f"{what}; nothing was changed", where=where, fix=fix)
+    return True
 
 
 def mark_of(spec: HostProvisioningSpec, name: str) -> MarkFile:

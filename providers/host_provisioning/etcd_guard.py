@@ -196,16 +196,22 @@ class EtcdQuorum:
         node = self.api.get(self.vip, f"{NODE_LIST}/{host}", Node)
         return node is not None and node.problem is None and member_problem(self.api, self.vip) is None
 
-    def runs(self, host: str, machine: Identity) -> bool:
-        """Return whether a host's node is ready, and this machine.
+    def has(self, host: str, machine: Identity, addresses: Collection[str]) -> bool:
+        """Return whether a machine that is on is a part of the cluster, as a host's node, be that ready or not.
+
+        If there is no such node, or nobody can tell whose it is: as a member of etcd at the host's addresses.
 
         Raises:
             ProvisioningError: The API does not say. Nothing was touched.
         """
-        seen = list[Node | None]()
-        self.refuse(host, lambda: seen.append(self.api.get(self.vip, f"{NODE_LIST}/{host}", Node)))
-        node = seen[0]
-        return node is not None and node.runs_on(machine) and node.problem is None
+
+        def is_in() -> bool:
+            node = self.api.get(self.vip, f"{NODE_LIST}/{host}", Node)
+            return node.runs_on(machine) if node and node.tells(machine) else self.votes(addresses)
+
+        said = list[bool]()
+        self.refuse(host, lambda: said.append(is_in()))
+        return said[0]
 
     def _lacks_machine(self, addresses: Collection[str]) -> bool:
         listed = self.api.get(self.vip, MACHINES, _Machines)

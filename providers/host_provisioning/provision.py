@@ -116,7 +116,8 @@ def _adopted(spec: HostProvisioningSpec, plan: InstallationPlan, kubeconfig: Kub
     if spec.fenced:
         known = needed(spec.stack, kubeconfig, "controlPlane.fencing", removable=False)
         return frozenset(plan.pending if composition.quorum_of(spec, known).fences() else ())
-    asked = (*plan.replaced, *plan.joining) if spec.role.holds_etcd else ()
+    joining = plan.joining if spec.out_of_etcd else ()  # in phase bootstrap, no other check keeps them from a wipe
+    asked = (*plan.replaced, *joining) if spec.role.holds_etcd else ()
     runs = by_host(asked, lambda name: composition.runs_from_disk(spec, kubeconfig, name))
     return frozenset(name for name, is_running in runs.items() if is_running)
 

@@ -76,6 +76,10 @@ class Node(Model):
         """Return whether it is a machine, by a UUID that no other one has."""
         return not is_shared(self.uuid) and machine.answers_to(self.uuid)
 
+    def tells(self, machine: Identity) -> bool:
+        """Return whether it tells if it is a machine: both have a UUID that no other one has."""
+        return not (is_shared(self.uuid) or is_shared(machine.uuid))
+
 
 class Nodes(Model):
     """All nodes."""
@@ -175,9 +179,8 @@ class SeenNodes:
             return True
         if error := self.silence:
             return self._unsaid(host, error)
-        uuid = node.uuid if node and host not in self.replaced else None
-        if uuid is not None and (is_shared(uuid) or is_shared(machine.uuid)):
-            what = f"node {host} exists, with UUID {uuid or 'unreported'}, and this machine is {named(machine)}"
+        if node and host not in self.replaced and not node.tells(machine):
+            what = f"node {host} exists, with UUID {node.uuid or 'unreported'}, and this machine is {named(machine)}"
             raise may_be_node(host, what, OF_WHICH.format(word(host)))
         return False
 

@@ -39,6 +39,7 @@ from providers.machines.provider import MachinesProvider
 from providers.pulumi.dynamic import Props, Provider, inputs_of
 from review.preview import UNKNOWN as PRINTED_UNKNOWN
 from testing import plans
+from testing.certificate_requests import node
 from testing.fakes.bmc import FakeBmc
 from testing.fakes.clock import FakeClock
 from testing.fakes.etcd import numbered, told_of_members
@@ -96,6 +97,10 @@ class Site:
     """The members that were none when their servers came up."""
     nodes: dict[str, str] = field(default_factory=dict)
     """By node, the serial of its machine."""
+    ready: set[str] = field(default_factory=set)
+    """The nodes whose kubelets report."""
+    unanswered: tuple[str, ...] = ()
+    """What the paths begin with that the API does not answer."""
     marks: dict[str, FakeMark] = field(default_factory=lambda: defaultdict(FakeMark))
     """What the provisioner remembers, by address of the BMC."""
     asked: list[str] = field(default_factory=list)
@@ -152,16 +157,21 @@ class Site:
 
     def get(self, _: str, path: str, model: Any) -> Any:
         """Answer for the API of the cluster: an etcd whose other members all answer."""
+        if self.unanswered and path.startswith(self.unanswered):
+            raise ConnectionRefusedError("refused")
         if path.startswith(NODE_LIST):
             host = path.rpartition("/")[2]
             self.asked.append(host)
-            return model.model_validate({"metadata": {"name": host}}) if host in self.nodes else None
+            return model.model_validate(self._node(host)) if host in self.nodes else None
         degraded = {"status": {"conditions": [{"type": DEGRADED, "status": "False"}]}}
         if path == ETCD_MEMBERS and not self.members:
             return None
         members = told_of_members(numbered(sorted(self.members)))
         answer = {ETCD_MEMBERS: members, ETCD: degraded}.get(path)  # there is no Machine
         return model.model_validate(answer) if answer else None
+
+    def _node(self, host: str) -> dict[str, Any]:
+        return node(host, ready=str(host in self.ready), uuid=identity_of(self.nodes[host]).uuid)
 
     def writes(self) -> dict[str, list[str]]:
         """Return what was written to each machine's BMC, by serial."""

@@ -17,9 +17,12 @@ from providers.host_provisioning.etcd_guard import (
     RUNNING,
     EtcdQuorum,
 )
+from testing.certificate_requests import node
 from testing.fakes.clock import FakeClock
 from wires.api.resources import R
+from wires.bmc.client import Identity
 
+UUID, SHARED = "c0ffee00-0000-4000-8000-000000000001", "03000200-0400-0500-0006-000700080009"
 VIP = "192.0.2.5"
 NODE = "/api/v1/nodes/master-2"
 MEMBERS = "/api/v1/namespaces/openshift-etcd/configmaps/etcd-endpoints"
@@ -227,6 +230,24 @@ def test_all_members_that_are_to_be_wiped_are_named_at_once() -> None:
 def test_an_api_that_does_not_answer_allows_nothing() -> None:
     why = f"the API cannot be asked through {VIP}: refused"
     assert str(refused(FakeApi(down=True))).startswith(f"master-2: not wiped: {why}. Fix: have the API answer first")
+
+
+@pytest.mark.parametrize("member", ["192.0.2.22", "192.0.2.23"], ids=["member", "no-member"])
+@pytest.mark.parametrize(
+    ("of_node", "own", "is_node"),
+    [
+        pytest.param(UUID, UUID, True, id="it"),
+        pytest.param(UUID, UUID.replace("c0", "d1"), False, id="another-machine"),
+        pytest.param(SHARED, SHARED, None, id="many-boards-report-it"),
+        pytest.param(UUID, "", None, id="the-bmc-reports-none"),
+    ],
+)
+def test_a_machine_is_known_by_its_node_else_by_its_member(
+    of_node: str, own: str, is_node: bool | None, member: str
+) -> None:
+    api = FakeApi({**OUT, NODE: node("master-2", ready="Unknown", uuid=of_node)})
+    is_part = (member == "192.0.2.22") if is_node is None else is_node
+    assert quorum(api).has("master-2", Identity(own, "SN-1"), [member]) is is_part
 
 
 @pytest.mark.parametrize(
