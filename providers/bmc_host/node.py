@@ -16,8 +16,9 @@ from wires.bmc.client import Identity
 
 KEEP = "set import_production for one `pulumi up`, as after a restored state (docs/how-to/recover.md): it stays on"
 ANOTHER_NAME = (
-    "name it {0} in the install-config; or, if it is to be {1}, drain node {0}, `oc delete node {0}`, and switch it "
-    "off; then run `pulumi up` again"
+    "name it {0} in the install-config; or, if it is to be {1}, drain node {0}, have it leave etcd if it is of the "
+    "control plane (docs/how-to/replace-a-control-plane-server.md#by-hand), `oc delete node {0}`, and switch it off; "
+    "then run `pulumi up` again"
 )
 """An import would record it, and wait in vain for a node of the other name."""
 
@@ -43,6 +44,7 @@ def node_fault(host: str, machine: Identity, cluster: RunningCluster, clock: Clo
         return unknown(unasked(cluster.api_vip, error), answer_first(error))
     own = next((node.metadata.name for node in nodes.items if node.runs_on(machine)), None)
     if own is None:
-        return None
+        untold = next((node.untold(machine) for node in nodes.items if node.metadata.name == host), None)
+        return unknown(untold, KEEP) if untold else None
     fix = KEEP if own == host else ANOTHER_NAME.format(word(own), word(host))
     return Fault(host, f"it runs as node {own}, which the state does not know; nothing was changed", fix)

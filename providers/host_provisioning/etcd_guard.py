@@ -207,7 +207,7 @@ class EtcdQuorum:
 
         def is_in() -> bool:
             node = self.api.get(self.vip, f"{NODE_LIST}/{host}", Node)
-            return node.runs_on(machine) if node and node.tells(machine) else self.votes(addresses)
+            return node.runs_on(machine) if node and not node.untold(machine) else self.votes(addresses)
 
         said = list[bool]()
         self.refuse(host, lambda: said.append(is_in()))

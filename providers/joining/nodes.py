@@ -76,9 +76,12 @@ class Node(Model):
         """Return whether it is a machine, by a UUID that no other one has."""
         return not is_shared(self.uuid) and machine.answers_to(self.uuid)
 
-    def tells(self, machine: Identity) -> bool:
-        """Return whether it tells if it is a machine: both have a UUID that no other one has."""
-        return not (is_shared(self.uuid) or is_shared(machine.uuid))
+    def untold(self, machine: Identity) -> str | None:
+        """Return why it does not tell whether it is a machine. None: both have a UUID that no other one has."""
+        if is_shared(self.uuid) or is_shared(machine.uuid):
+            own = self.uuid or "unreported"
+            return f"node {self.metadata.name} exists, with UUID {own}, and this machine is {named(machine)}"
+        return None
 
 
 class Nodes(Model):
@@ -179,8 +182,7 @@ class SeenNodes:
             return True
         if error := self.silence:
             return self._unsaid(host, error)
-        if node and host not in self.replaced and not node.tells(machine):
-            what = f"node {host} exists, with UUID {node.uuid or 'unreported'}, and this machine is {named(machine)}"
+        if node and host not in self.replaced and (what := node.untold(machine)):
             raise may_be_node(host, what, OF_WHICH.format(word(host)))
         return False
 

@@ -42,15 +42,30 @@ def test_a_node_of_another_name_is_not_to_be_imported(cluster: FakeCluster) -> N
     fault = asked(host="w7")
     assert fault
     assert fault.fix == (
-        "name it w0 in the install-config; or, if it is to be w7, drain node w0, `oc delete node w0`, and switch it "
-        "off; then run `pulumi up` again"
+        "name it w0 in the install-config; or, if it is to be w7, drain node w0, have it leave etcd if it is of "
+        "the control plane (docs/how-to/replace-a-control-plane-server.md#by-hand), `oc delete node w0`, and switch "
+        "it off; then run `pulumi up` again"
     )
 
 
-@pytest.mark.parametrize("uuid", ["c0ffee00-0000-4000-8000-000000000002", PLACEHOLDER, ""])
-def test_another_machine_may_be_switched_off(uuid: str, cluster: FakeCluster) -> None:
-    """That of a placeholder is known by none: only its consent, which names its serial, tells it."""
-    assert asked(uuid) is None
+@pytest.mark.parametrize(
+    ("uuid", "host"),
+    [("c0ffee00-0000-4000-8000-000000000002", "w0"), (PLACEHOLDER, "w7"), ("", "w7")],
+    ids=["another-uuid", "placeholder-without-node", "no-uuid-without-node"],
+)
+def test_another_machine_may_be_switched_off(uuid: str, host: str, cluster: FakeCluster) -> None:
+    assert asked(uuid, host) is None
+
+
+@pytest.mark.parametrize(("uuid", "host"), [(PLACEHOLDER, "w1"), ("", "w0"), (UUID.replace("c0", "d1"), "w1")])
+def test_a_server_stays_on_whose_node_does_not_tell_its_machine(uuid: str, host: str, cluster: FakeCluster) -> None:
+    of_node = {"w0": UUID.upper(), "w1": PLACEHOLDER}[host]
+    machine = f"this machine is a system, UUID {uuid or 'unreported'}, serial SN-1"
+    assert asked(uuid, host) == Fault(
+        host,
+        f"it runs, and may be a node: node {host} exists, with UUID {of_node}, and {machine}; nothing was changed",
+        f"{KEEP}; or, if it is none, switch it off; then run `pulumi up` again",
+    )
 
 
 @pytest.mark.parametrize(
