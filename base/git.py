@@ -1,5 +1,6 @@
 """Git, in the repositories of this program and of its sites."""
 
+import os
 import subprocess
 from collections import defaultdict
 from collections.abc import Iterable
@@ -10,13 +11,26 @@ from base.masking import mask_logins
 
 NOT_INSTALLED = 127
 """The exit code of a shell that finds no such program."""
+OF_ONE_REPOSITORY = frozenset(
+    f"GIT_{name}"
+    for name in (
+        *("ALTERNATE_OBJECT_DIRECTORIES", "COMMON_DIR", "DIR", "GRAFT_FILE", "IMPLICIT_WORK_TREE", "INDEX_FILE"),
+        *("INTERNAL_SUPER_PREFIX", "NO_REPLACE_OBJECTS", "OBJECT_DIRECTORY", "PREFIX", "REPLACE_REF_BASE"),
+        *("SHALLOW_FILE", "WORK_TREE"),
+    )
+)
+"""The variables that git gives its hooks, which bind any git to their repository: `git rev-parse --local-env-vars`.
+
+Those of the configuration are not among them: a CI hands git its login and `safe.directory` by them.
+"""
 
 
 def run_git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run git in a folder, and return what it prints, also if it fails or is not installed."""
+    """Run git in the repository of a folder, and return what it prints, also if it fails or is not installed."""
     command = ["git", "-C", str(folder), *words]
+    env = {name: value for name, value in os.environ.items() if name not in OF_ONE_REPOSITORY}
     try:
-        return subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
+        return subprocess.run(command, env=env, capture_output=True, text=True, check=False)  # noqa: S603
     except FileNotFoundError:
         return subprocess.CompletedProcess(command, NOT_INSTALLED, "", "git is not installed")
 
