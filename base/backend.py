@@ -1,6 +1,7 @@
-"""The login of the state's backend: Pulumi's own errors quote the whole URL, and many of them are passed on.
+"""What whoever runs Pulumi's CLI gives it of the environment, and hides of what it says.
 
-Whatever runs Pulumi, or reads what it printed, calls `without_login` first.
+Its errors quote the whole URL of the state's backend, with the login, and many of them are passed on. Whatever runs
+Pulumi, or reads what it printed, calls `without_login` first.
 """
 
 import os
@@ -12,6 +13,13 @@ from base.masking import MASK, mask_logins, passwords_in
 VARIABLE = "PULUMI_BACKEND_URL"
 SHORTEST = 4
 """Characters of a password that is masked outside a URL, too. A shorter one would be found in most words."""
+CHANGES_A_COMMAND = re.compile("PULUMI_OPTION_.*|PULUMI_ENABLE_STREAMING_JSON_PREVIEW")
+"""Variables that give a command options which its caller did not, or change the form of what it prints (3.259.0)."""
+
+
+def environment() -> dict[str, str]:
+    """Return the environment of a command of Pulumi, which then does what its caller has written, and no more."""
+    return {name: value for name, value in os.environ.items() if not CHANGES_A_COMMAND.fullmatch(name)}
 
 
 def without_login(text: str) -> str:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from base.backend import without_login
+from base.backend import environment, without_login
 from base.errors import NO_ROOM, ConfigError, Fault, word
 from base.files import read_file, write_private
 from cli.shared.command_line import PROGRAM, stack_file, writing
@@ -154,7 +154,7 @@ def run_pulumi(*words: str, given: str = "", folder: Path = Path()) -> subproces
         fix = f"run `make -C {word(PROGRAM)} setup`, then `. {word(PROGRAM)}/.venv/bin/activate`"
         raise ConfigError(Fault("", "pulumi is not in PATH", fix))
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with child([command, *words, "--non-interactive"], **pipes, cwd=folder) as started:
+    with child([command, *words, "--non-interactive"], **pipes, cwd=folder, env=environment()) as started:
         printed, errors = started.communicate(given)
     printed = without_login(printed) if started.returncode else printed
     return subprocess.CompletedProcess(started.args, started.returncode, printed, without_login(errors))

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from assets.render import render
-from base.backend import without_login
+from base.backend import environment, without_login
 from base.errors import ConfigError, Fault, OkdBaremetalError
 from base.files import read_file
 from base.log_file import FOLDER, runs_of
@@ -205,7 +205,9 @@ def _decrypted(raw: Any, known: Any) -> list[str]:
 def _said(*command: str) -> str:
     """Return the first line that a tool prints."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TOOL_S, check=False)  # noqa: S603
+        done = subprocess.run(  # noqa: S603
+            command, env=environment(), capture_output=True, text=True, timeout=TOOL_S, check=False
+        )
     except OSError as error:
         return f"cannot be run ({error.strerror})"
     except subprocess.TimeoutExpired:

@@ -10,7 +10,7 @@ from threading import Lock, Thread
 from pulumi.automation import CommandResult, OnOutput, PulumiCommand
 from pulumi.automation.errors import create_command_error
 
-from base.backend import without_login
+from base.backend import environment, without_login
 
 BUSY = 75
 """Exit code of a command that finds a process of an earlier one alive: EX_TEMPFAIL of sysexits.h."""
@@ -96,7 +96,7 @@ class GuardedPulumi(PulumiCommand):
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 cwd=cwd,
-                env={**os.environ, **additional_env, "PULUMI_AUTOMATION_API": "true"},
+                env={**environment(), **additional_env, "PULUMI_AUTOMATION_API": "true"},
                 text=True,
                 start_new_session=True,
             )

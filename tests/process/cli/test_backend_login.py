@@ -9,7 +9,8 @@ from urllib.parse import quote
 import pytest
 from pulumi.automation.errors import CommandError
 
-from base.backend import VARIABLE, without_login
+from base.backend import VARIABLE, environment, without_login
+from cli.shared.stack_options import run_pulumi
 from fleet.site.guard import GuardedPulumi
 from review.preview import failures
 from testing.checkout import ROOT
@@ -123,8 +124,21 @@ def test_a_url_without_a_login_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     assert without_login(text) == text
 
 
+def test_no_variable_gives_pulumi_an_option(project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`gather` would get secret outputs in the clear, a stream is no preview, and PARALLEL ends the CLI (3.259.0)."""
+    names = {"PULUMI_OPTION_SHOW_SECRETS": "true", "PULUMI_OPTION_PARALLEL": "3", "PULUMI_OPTION_CWD": "/"}
+    names |= {"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "true"}
+    for name, value in (pulumi_env(tmp_path) | names).items():
+        monkeypatch.setenv(name, value)
+    (project / "stacks" / "Pulumi.prod.yaml").write_text("{}\n")
+    for words in (("stack", "init", "prod"), ("config", "set", "--secret", "notify_url", "hidden")):
+        assert run_pulumi(*words, folder=project).returncode == 0
+    assert "hidden" not in run_pulumi("config", folder=project).stdout
+    assert not {*environment()} & {*names}
+
+
 def test_whatever_runs_pulumi_masks_what_it_prints() -> None:
-    """A new run of Pulumi beside the known ones has to be masked, too."""
+    """A new run of Pulumi beside the known ones has to be masked, too, and starts it in its environment."""
     runs = [
         path
         for room in ("base", "cli", "components", "fleet", "providers", "review", "wires")
@@ -133,6 +147,7 @@ def test_whatever_runs_pulumi_masks_what_it_prints() -> None:
     ]
     assert {str(path.relative_to(ROOT)) for path in runs} >= {"cli/shared/stack_options.py", "fleet/site/guard.py"}
     assert [str(path) for path in runs if "without_login(" not in path.read_text()] == []
+    assert [str(path) for path in runs if "environment()" not in path.read_text()] == []
 
 
 def _runs_pulumi(path: Path) -> bool:
