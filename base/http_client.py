@@ -25,13 +25,14 @@ def pool_for(url: str, timeout_s: float) -> "PoolManager":
         urllib3.exceptions.HTTPError: The URL or that of the proxy is invalid.
     """
     # A preview sends no request, and must not wait for these imports.
-    from urllib.request import getproxies, proxy_bypass  # noqa: PLC0415
+    from urllib.request import getproxies  # noqa: PLC0415
 
+    from requests.utils import should_bypass_proxies  # noqa: PLC0415
     from urllib3.util import parse_url  # noqa: PLC0415
 
-    server = parse_url(url)
-    proxy = getproxies().get(server.scheme or "", "")
-    return pool_through("" if proxy and proxy_bypass(server.netloc or "") else proxy, timeout_s)
+    proxy = getproxies().get(parse_url(url).scheme or "", "")
+    # As curl, and unlike urllib, this knows networks in no_proxy: 10.0.0.0/8.
+    return pool_through("" if proxy and should_bypass_proxies(url, no_proxy=None) else proxy, timeout_s)
 
 
 def pool_through(

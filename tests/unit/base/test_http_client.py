@@ -16,6 +16,7 @@ from boot_media.web_server import _head
 from wires.web_hook import send
 
 URL = "https://images.example.com/base.iso"
+PROXY = "http://proxy.example.com:3128"
 
 
 @pytest.fixture(autouse=True)
@@ -43,19 +44,28 @@ def test_a_proxy_gets_its_login(monkeypatch: pytest.MonkeyPatch, scheme: str) ->
 
 
 @pytest.mark.parametrize(
-    "environment",
+    ("url", "environment"),
     [
-        pytest.param({}, id="none"),
-        pytest.param({"http_proxy": "http://proxy.example.com:3128"}, id="of-another-scheme"),
-        pytest.param({"https_proxy": "http://proxy.example.com:3128", "no_proxy": ".example.com"}, id="bypassed"),
+        pytest.param(URL, {}, id="none"),
+        pytest.param(URL, {"http_proxy": PROXY}, id="of-another-scheme"),
+        pytest.param(URL, {"https_proxy": PROXY, "no_proxy": ".example.com"}, id="bypassed"),
+        pytest.param("http://10.1.2.3:8080/x", {"HTTP_PROXY": PROXY, "NO_PROXY": "a, 10.0.0.0/8"}, id="network"),
+        pytest.param("https://[fd00::1]/x", {"https_proxy": PROXY, "no_proxy": "fd00::1"}, id="ipv6"),
     ],
 )
 def test_without_a_matching_proxy_a_request_goes_directly_to_the_server(
-    monkeypatch: pytest.MonkeyPatch, environment: dict[str, str]
+    monkeypatch: pytest.MonkeyPatch, url: str, environment: dict[str, str]
 ) -> None:
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    assert not isinstance(pool_for(URL, 1), ProxyManager)
+    assert not isinstance(pool_for(url, 1), ProxyManager)
+
+
+def test_outside_of_the_networks_in_no_proxy_the_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("http_proxy", PROXY)
+    monkeypatch.setenv("no_proxy", "10.0.0.0/8,.example.net")
+    for host in ("11.1.2.3", "images.example.com", "10.example.com"):
+        assert isinstance(pool_for(f"http://{host}/x", 1), ProxyManager)
 
 
 @pytest.mark.parametrize("proxy", ["", "http://proxy.example.com:3128"], ids=["directly", "by-a-proxy"])
