@@ -1,6 +1,7 @@
 # okd-baremetal: each target sets itself up and is safe to repeat. `make` shows them.
 SHELL := bash
-.SHELLFLAGS := -euo pipefail -c
+# Of what a target makes, others write nothing, whichever umask make was started with.
+.SHELLFLAGS := -euo pipefail -c 'umask go-w; eval "$$1"' make
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory --no-builtin-rules
 
@@ -12,6 +13,8 @@ PY := .venv/bin/python
 export PATH := $(CURDIR)/.venv/bin:$(PATH)
 # Each test's worker, program and plugin would compile all code again.
 unexport PYTHONDONTWRITEBYTECODE
+# `cd` would print or leave the checkout, and pip install elsewhere, or nothing that lies there already.
+unexport CDPATH PIP_USER PYTHONPATH
 # No target contacts Pulumi's servers.
 export PULUMI_SKIP_UPDATE_CHECK := true
 export PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION := true
@@ -61,7 +64,7 @@ endif
 _program: $(VENV)
 	@ln -sfn ../../tools/okd-baremetal .venv/bin/okd-baremetal
 	@packages=$$($(PY) -c 'import sysconfig; print(sysconfig.get_path("purelib"))') && \
-		echo '$(CURDIR)' >"$$packages/okd-baremetal.pth" && cp tools/loopback.pth "$$packages"
+		echo '$(CURDIR)' >"$$packages/okd-baremetal.pth" && cp tools/start.pth "$$packages"
 
 check: setup ## Format, lint, types, the rules between the rooms, shell scripts
 	ruff format --check .

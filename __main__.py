@@ -4,7 +4,6 @@ import gc
 import os
 
 if __name__ == "__main__":
-    os.umask(os.umask(0o022) | 0o022)  # others write none of this program's compiled modules, which are made now
     gc.disable()  # what is imported stays: each search for garbage would walk through all of it and find nothing
 
 from pathlib import Path

@@ -1,6 +1,5 @@
 """The base of all resources and providers: typed inputs, no state in the process, one line per error."""
 
-import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
@@ -58,8 +57,6 @@ class Provider(ResourceProvider, Generic[S, O]):
         Args:
             req: Has the options of this run, or those of the last `up` where no program runs: refresh, `destroy`.
         """
-        # Of the cache, the reports and all else that this process and its children make, others write nothing.
-        os.umask(os.umask(0o022) | 0o022)
         workers.widen()
         SYSTEM_CLOCK.engine = plugin.engine_address(sys.argv)
         STACK.sleeps = req.config.get("power") == "off"

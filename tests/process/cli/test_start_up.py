@@ -120,28 +120,22 @@ def test_others_write_no_file_of_a_command(tmp_path: Path) -> None:
     assert writable_by_others(tmp_path) == []
 
 
-PROVIDER = """\
-from pulumi.dynamic import Config, ConfigureRequest
-from providers.rendered_asset.provider import RenderedAssetProvider
-RenderedAssetProvider().configure(ConfigureRequest(Config({}, "")))
-"""
-BEFORE_PULUMI = """\
-import runpy, sys
-sys.modules["pulumi"] = None
-try:
-    runpy.run_path("__main__.py", run_name="__main__")
-except ImportError:
-    pass
-"""
-
-
-@pytest.mark.parametrize("begin", [PROVIDER, BEFORE_PULUMI], ids=["provider", "program"])
-def test_others_write_no_file_of_a_process_of_pulumi(begin: str) -> None:
-    script = f"{begin}\nimport os; print(oct(os.umask(0)))"
+def test_others_write_nothing_that_python_makes_from_its_start_on() -> None:
+    """As the first of all, Python compiles the program of Pulumi, in the folder of the site."""
+    script = "import os, site; site.addsitedir('tools'); print(oct(os.umask(0)))"
     done = subprocess.run(
-        [sys.executable, "-c", script], cwd=ROOT, umask=0, capture_output=True, text=True, check=True
+        [sys.executable, "-S", "-c", script], cwd=ROOT, umask=0, capture_output=True, text=True, check=True
     )
     assert done.stdout == "0o22\n"
+
+
+def test_others_write_nothing_that_a_target_makes(tmp_path: Path) -> None:
+    """The folders of an environment decide which code root runs."""
+    target = f"made: ; @mkdir {tmp_path}/made && umask 027 && (umask; echo $@)"
+    command = ["make", "--no-print-directory", "--eval", target, "made"]
+    done = subprocess.run(command, cwd=ROOT, umask=0, capture_output=True, text=True, check=True)
+    assert done.stdout == "0027\nmade\n"
+    assert writable_by_others(tmp_path) == []
 
 
 def test_others_write_no_file_of_a_tool(tmp_path: Path) -> None:
