@@ -23,6 +23,8 @@ from boot_media.tools import cache_dir
 PATH = (
     "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"  # readers are in sbin, which a user's PATH lacks
 )
+ENVIRONMENT = {"PATH": PATH}
+"""That of each reader: an operator's SHELLCHECK_OPTS would have it refuse good files, and ~/.shellcheckrc, too."""
 IFF_LOOPBACK, IFF_MULTICAST = 0x8, 0x1000
 COMMANDS: dict[Reader, tuple[str, ...]] = {
     Reader.KEEPALIVED: ("keepalived", "--config-test", "--use-file"),
@@ -75,7 +77,7 @@ def lint(file: RenderedFile) -> bool:
         copy = Path(folder, file.name)
         copy.write_text(FOR_ANY_MACHINE.get(file.reader, str)(file.text))
         run = subprocess.run(  # noqa: S603
-            [*command, str(copy)], capture_output=True, text=True, env={"PATH": PATH}, check=False
+            [*command, str(copy)], capture_output=True, text=True, env=ENVIRONMENT, check=False
         )
     if run.returncode:
         answer = (run.stderr or run.stdout).replace(str(copy), file.path)
@@ -200,7 +202,9 @@ def _unserved(path: str, program: str, text: bytes) -> Fault | None:
     Replace the path of the site's DNS servers, a file that only the target machine has.
     """
     command = [*OWN_NETWORK, program, "-conf", "stdin"]
-    with subprocess.Popen(command, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT) as process:  # noqa: S603
+    with subprocess.Popen(  # noqa: S603
+        command, env=ENVIRONMENT, stdin=PIPE, stdout=PIPE, stderr=subprocess.STDOUT
+    ) as process:
         assert process.stdin is not None  # noqa: S101  (pipes were asked for)
         assert process.stdout is not None  # noqa: S101
         process.stdin.write(text.replace(UPSTREAMS.encode(), b"127.0.0.1"))
@@ -271,7 +275,7 @@ def _refusal(
         file.write(content)
         file.flush()
         words = [word.replace(FILE, file.name) for word in command]
-        run = subprocess.run(words, input=content, capture_output=True, check=False)  # noqa: S603
+        run = subprocess.run(words, env=ENVIRONMENT, input=content, capture_output=True, check=False)  # noqa: S603
         answer = (run.stderr or run.stdout).replace(file.name.encode(), b"it").replace(hide.encode(), b"")
     refused = run.returncode or (complaint and re.search(complaint, answer))
     return _refused(path, answer) if refused else None

@@ -45,6 +45,11 @@ def results() -> dict[str, ReaderResult]:
     return {result.reader: result for result in run_readers(*tree())}
 
 
+def test_an_operators_options_of_a_reader_refuse_no_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SHELLCHECK_OPTS", "--enable=all")
+    assert results()["shellcheck"].refusals == ()
+
+
 def results_of_its_reader(folder: str, name: str, good: str, bad: str) -> dict[str, ReaderResult]:
     """Return the results on the files of one file's reader, with one word of this file changed."""
     folders, _ = tree()
