@@ -4,6 +4,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from testing.checkout import ROOT
 from testing.namespaces import needs_root
 
@@ -16,6 +18,14 @@ def test_a_folder_of_the_operator_does_not_replace_the_command(tmp_path: Path) -
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("okd ")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", "<&-"])
+def test_a_closed_stream_is_no_error(closed: str) -> None:
+    command = ["bash", "-c", f"{ROOT}/tools/okd-baremetal vrid okd {closed}"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("" if closed == ">&-" else "okd ")
 
 
 def before_set_up(checkout: Path) -> str:
