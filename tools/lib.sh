@@ -2,7 +2,8 @@
 # Shared by the scripts in tools/: the cache of built tools, messages, progress. Only for sourcing.
 # boot_media/tools.py has the same rule.
 umask go-w # of others, nobody writes into the cache, whichever umask this was started with
-export CACHE="${XDG_CACHE_HOME:-$HOME/.cache}/okd-baremetal"
+home=~ # without $HOME, as below a service of systemd, that of the user
+export CACHE="${XDG_CACHE_HOME:-$home/.cache}/okd-baremetal"
 
 say() { echo "${0##*/}: $*" >&2; }
 die() { say "$*" && exit 1; }

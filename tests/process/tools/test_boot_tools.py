@@ -13,7 +13,13 @@ from testing.checkout import ROOT
 
 COMMANDS = ("bash", "dirname", "flock", "mkdir")
 """What tools/coreos-installer and tools/nmstatectl need if nothing is to be built: cargo is not among them."""
-CACHES = {"named": {"XDG_CACHE_HOME": "/a/cache"}, "empty": {"XDG_CACHE_HOME": ""}, "unnamed": {}}
+HOME = {"HOME": "/a/home"}
+CACHES = {
+    "named": HOME | {"XDG_CACHE_HOME": "/a/cache"},
+    "empty": HOME | {"XDG_CACHE_HOME": ""},
+    "unnamed": HOME,
+    "no-home": {},
+}
 
 
 @pytest.mark.parametrize("find", [find_coreos_installer, find_nmstatectl])
@@ -40,8 +46,9 @@ def test_the_tool_that_is_built_is_the_one_that_is_found(
 
 @pytest.mark.parametrize("cache", CACHES.values(), ids=CACHES)
 def test_program_scripts_and_makefile_use_one_cache(cache: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
-    env = {"PATH": "/usr/bin:/bin", "HOME": "/a/home", **cache}
-    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    env = {"PATH": "/usr/bin:/bin", **cache}
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
     of_scripts = ["bash", "-c", 'source tools/lib.sh && echo "$CACHE"']
