@@ -15,6 +15,8 @@ from testing.own_run import forget_run
 from testing.processes import accept_interrupts
 
 accept_interrupts()
+for proxy in [name for name in os.environ if name.lower().endswith("_proxy")]:
+    del os.environ[proxy]  # an emulator would ask that of the machine, which is not reached from a test
 pytest_plugins = ["pytester", "testing.skips", "testing.tiers", "testing.remnants"]
 settings.register_profile("default", max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("ci", settings.get_profile("default"), max_examples=100, derandomize=True)

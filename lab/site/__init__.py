@@ -35,6 +35,7 @@ from lab.paths import (
 from lab.shell import LabError, run
 from lab.site import balancer, bmc, bmc_traffic, chronyd, libvirtd, network, provisioning
 from lab.site.console import console_tail
+from lab.site.processes import environment
 from lab.twin import PASSWORD
 from providers.mark_file import marks_folder
 
@@ -201,7 +202,7 @@ def exec_command(command: Sequence[str]) -> tuple[list[str], dict[str, str]]:
     if not network.namespace_exists():
         raise LabError("the lab is not up. Fix: run `python -m lab up` first")
     path = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", os.defpath)])
-    env = {**os.environ, "LIBVIRT_DEFAULT_URI": LIBVIRT_URI, "PATH": path}
+    env = {**environment(), "LIBVIRT_DEFAULT_URI": LIBVIRT_URI, "PATH": path}
     inside = ["ip", "netns", "exec", NAMESPACE, str(FILES / "bound.sh"), str(MARKS), str(marks_folder())]
     return [*inside, *command], env
 

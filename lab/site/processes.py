@@ -30,6 +30,11 @@ def wait_until(is_done: Callable[[], bool], what: str, deadline_s: float) -> Non
         time.sleep(_POLL_S)
 
 
+def environment() -> dict[str, str]:
+    """Return the environment of a process inside the namespace, from which no proxy of this machine is reached."""
+    return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
+
+
 class Daemon:
     """One long-running program inside the namespace."""
 
@@ -60,7 +65,7 @@ class Daemon:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                env={**os.environ, **(env or {})},
+                env={**environment(), **(env or {})},
                 start_new_session=True,
             )
         # This and later runs watch the process in /proc. Without a return code, Python warns about a running child.

@@ -2,12 +2,13 @@ import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from lab.paths import FILES
 from lab.shell import LabError
-from lab.site import processes
+from lab.site import exec_command, network, processes
 from lab.site.processes import Daemon, ancestors, end_process, wait_until
 
 
@@ -51,6 +52,21 @@ def test_zombie_counts_as_ended(sleeper: subprocess.Popen[bytes]) -> None:
 
 def test_ancestors_are_never_ended() -> None:
     assert {os.getpid(), os.getppid()} <= ancestors()
+
+
+@pytest.mark.parametrize("variable", ["http_proxy", "HTTPS_PROXY", "all_proxy", "no_proxy"])
+def test_no_process_of_the_lab_asks_a_proxy(variable: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Sushy-emulator downloads a boot ISO by requests, which would ask the operator's for it, and not reach it."""
+    monkeypatch.setenv(variable, "http://proxy.example.com:3128")
+    monkeypatch.setattr(processes, "PID", tmp_path)
+    monkeypatch.setattr(processes, "LOG", tmp_path)
+    started = dict[str, str]()
+    monkeypatch.setattr(subprocess, "Popen", lambda *_, env, **__: started.update(env) or SimpleNamespace())
+    Daemon("sushy-emulator").start("true", env={"TMPDIR": "/t"})
+    assert (started.get(variable), started["TMPDIR"], started["PATH"]) == (None, "/t", os.environ["PATH"])
+    monkeypatch.setattr(network, "namespace_exists", lambda: True)
+    _, inside = exec_command(["true"])
+    assert variable not in inside
 
 
 def test_wait_ends_at_its_deadline() -> None:
