@@ -51,9 +51,12 @@ from_crate() {
     lock "$name"
     if [[ ! -x $root/bin/$name ]]; then
         need cargo "$(cargo --version 2>/dev/null | cut -d ' ' -f 2)" 1.88 "$name $version" "rustup; Debian 12: apt-get install cargo-web"
+        # By default it would build in $TMPDIR, out of which a hardened machine runs no program, and a build script is one.
         with_progress "$name $version from crates" env CARGO_PROFILE_DEV_DEBUG=false CARGO_PROFILE_DEV_STRIP=true \
+            CARGO_TARGET_DIR="$root.build" \
             cargo install "$name" --version "$version" --locked --profile dev --root "$root" "$@" ||
             die "cargo install failed, see above"
+        rm -rf "$root.build"
     fi
     echo "$root/bin/$name"
 }

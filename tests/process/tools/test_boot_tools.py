@@ -10,6 +10,7 @@ import pytest
 from base.errors import BootMediaError
 from boot_media.tools import cache_dir, find_coreos_installer, find_nmstatectl
 from testing.checkout import ROOT
+from testing.namespaces import needs_root
 
 COMMANDS = ("bash", "dirname", "flock", "mkdir")
 """What tools/coreos-installer and tools/nmstatectl need if nothing is to be built: cargo is not among them."""
@@ -83,3 +84,33 @@ def test_a_compiler_that_cannot_build_is_named_with_one_that_can(
     env = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
     done = subprocess.run(command, env=env, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (1, f"{script}: {error}\n")
+
+
+CARGO_INSTALL = """\
+#!/bin/bash -e
+[[ $1 == --version ]] && echo cargo 1.96.0 && exit
+mkdir -p "${CARGO_TARGET_DIR:-$TMPDIR}"
+printf '#!/bin/sh\\necho built >&2\\n' >"${CARGO_TARGET_DIR:-$TMPDIR}/build-script"
+chmod +x "${CARGO_TARGET_DIR:-$TMPDIR}/build-script"
+"${CARGO_TARGET_DIR:-$TMPDIR}/build-script"
+while [[ $1 != --root ]]; do shift; done
+mkdir -p "$2/bin" && touch "$2/bin/coreos-installer"
+"""
+"""As cargo: a build script runs in the folder of the build, which is in $TMPDIR unless one is named."""
+
+
+@needs_root
+def test_a_tool_is_built_where_tmp_runs_no_program(tmp_path: Path) -> None:
+    """Hardened machines mount /tmp with noexec."""
+    hardened, cache = tmp_path / "tmp", tmp_path / "cache"
+    hardened.mkdir()
+    (tmp_path / "cargo").write_text(CARGO_INSTALL)
+    (tmp_path / "cargo").chmod(0o755)
+    env = {"PATH": f"{tmp_path}:/usr/bin:/bin", "TMPDIR": str(hardened), "XDG_CACHE_HOME": str(cache)}
+    script = f"mount -t tmpfs -o noexec none {hardened} && {ROOT}/tools/coreos-installer"
+    done = subprocess.run(
+        ["unshare", "--mount", "bash", "-c", script], env=env, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    (root,) = (cache / "okd-baremetal").glob("coreos-installer-*")
+    assert done.stdout == f"{root}/bin/coreos-installer\n"
