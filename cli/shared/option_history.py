@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from pathlib import Path
 
-from base.git import run_git
+from base.git import reason_of, run_git
 from base.yaml_text import lines_of
 from cli.shared.command_line import stack_file
 from cluster.files import read_text
@@ -28,7 +28,8 @@ def written(stack: str, option: str, host: str) -> datetime | str:
     each = [f"-L{line},{line}" for line in lines]
     blamed = run_git(here, "blame", "--porcelain", *each, "--", str(stack_file(stack)))
     if blamed.returncode:
-        return "the stack's file is in no git repository"
+        outside = "not a git repository" in blamed.stderr
+        return "the stack's file is in no git repository" if outside else f"refused by git: {reason_of(blamed)}"
     if re.search(f"^{NEVER}", blamed.stdout, re.M):
         return "it is not committed"
     dates = re.findall(r"^author-time (\d+)$", blamed.stdout, re.M)

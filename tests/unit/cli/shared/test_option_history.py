@@ -86,6 +86,14 @@ def test_what_is_not_there_or_encrypted_has_no_age(repository: Path) -> None:
     assert when(repository, "m0") == missing
 
 
+def test_what_git_refuses_is_said(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As root, by `su`, in the clone of another user: what git itself says has the fix."""
+    monkeypatch.setenv("GIT_TEST_ASSUME_DIFFERENT_OWNER", "1")
+    said = str(when(repository, "m0"))
+    assert said.startswith("refused by git: fatal: detected dubious ownership in repository")
+    assert f"git config --global --add safe.directory {repository}" in said
+
+
 def test_outside_of_git_nothing_has_an_age(tmp_path: Path) -> None:
     save(tmp_path, {"m0": "A"})
     assert when(tmp_path, "m0") == "the stack's file is in no git repository"
