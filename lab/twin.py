@@ -19,6 +19,7 @@ from cluster.files import read_yaml
 from cluster.install_config.platform import UNMANAGED
 from cluster.known_options import SECRETS
 from cluster.plan import Intent, load_intent
+from cluster.plan.node_addresses import static_addresses
 from cluster.plan.sample_values import free_addresses, with_samples
 from cluster.stack_file import read_stack_file
 from cluster.values.address import IPV4, IPV6, Address, Network, parse_address
@@ -120,8 +121,8 @@ def make_twin(stack: str, stacks: Path) -> Twin:
     """
     path = stacks / stack / "install-config.yaml"
     options = read_stack_file(stacks / f"Pulumi.{stack}.yaml")
-    own = {address for host in load_intent(path, {}).hosts for address in host.addresses}
     intent, samples = with_samples(load_intent(path, options))
+    own = {address for host in intent.hosts for address in static_addresses(intent, host)}
     config: dict[str, Any] = read_yaml(path)
     adapted = _options(intent, options, own)
     made_up = {option.where: value for option, value in samples.items() if option.version}
