@@ -146,7 +146,7 @@ def test_an_answer_that_trickles_in_ends_at_its_limit(certificate: str, answer: 
 ENDLESS = {
     "body": HEAD + b"\r\n",
     "chunks": HEAD + b"Transfer-Encoding: chunked\r\n\r\n" + b"7fffffff\r\n",
-    "gzip": HEAD + b"Content-Encoding: gzip\r\n\r\n" + gzip.compress(bytes(64 << 20)),
+    "gzip": HEAD + b"Content-Encoding: gzip\r\n\r\n" + 64 * gzip.compress(bytes(1 << 20)),
 }
 
 
