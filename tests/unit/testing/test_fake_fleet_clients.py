@@ -1,4 +1,4 @@
-"""An independent client: sushy with its defaults. The program's own client: test_server_faults.py."""
+"""An independent client: sushy with its defaults. The program's own client: test_writes.py."""
 
 from collections.abc import Iterator
 from pathlib import Path

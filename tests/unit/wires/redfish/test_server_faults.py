@@ -15,8 +15,7 @@ from requests import Response
 from base.errors import BmcAuthError, BmcRefusedError
 from testing.documents import table
 from testing.fakes.fleet.fleet import Fault
-from testing.fakes.fleet.vendors import VENDORS
-from testing.server_under_test import BMC_S, HOST_S, NAME, ServerUnderTest, server
+from testing.server_under_test import BMC_S, HOST_S, ServerUnderTest, server
 from tests.unit.wires.redfish.fault_cases import NAMELESS, ROWS, SYSTEM, FaultCase
 from wires.redfish.client.adapter import BmcAdapter
 from wires.redfish.client.logins import REFUSED
@@ -126,18 +125,6 @@ def test_retry_after_is_respected(it: ServerUnderTest) -> None:
 def test_an_empty_drive_is_never_ejected(it: ServerUnderTest) -> None:
     it.from_start_to_end()
     assert it.fleet.figures().ejects == 1, "the one after the installation"
-
-
-@pytest.mark.parametrize("vendor", VENDORS)
-def test_a_server_of_each_vendor_is_installed(tmp_path: Path, vendor: str) -> None:
-    with server(tmp_path, vendor) as it:
-        it.from_start_to_end()
-        assert it.is_installed()
-        figures = it.fleet.figures()
-        assert figures.resets == ONE_OF_EACH
-        assert (figures.installs, figures.inserts) == (1, [it.media.publish(NAME)])
-        assert (figures.connections > 2) is vendor.startswith("hpe")
-        assert figures.peak == 1
 
 
 @pytest.mark.parametrize(("vendor", "more"), [("generic", 3), ("hpe", 0)])

@@ -20,6 +20,8 @@ from wires.bmc.client import LEGACY, UEFI
 from wires.redfish.client import adapter
 
 VIRTUAL_CD = "redfish-virtualmedia"
+EACH_RESET = {"ForceOff": 2, "On": 2}
+"""Off when found running, on from the ISO, on from the disk, off when given up."""
 
 
 def planned(it: ServerUnderTest, outs: BmcHostOuts) -> set[Write]:
@@ -50,8 +52,9 @@ def check_course(it: ServerUnderTest, monkeypatch: pytest.MonkeyPatch) -> list[W
     return made
 
 
-@pytest.mark.parametrize("kind", [VIRTUAL_CD, UEFI_HTTP])
-@pytest.mark.parametrize("mode", [UEFI, LEGACY, SECURE_BOOT])
+@pytest.mark.parametrize(
+    ("mode", "kind"), [(LEGACY, VIRTUAL_CD), (SECURE_BOOT, VIRTUAL_CD), (UEFI, UEFI_HTTP), (SECURE_BOOT, UEFI_HTTP)]
+)
 @pytest.mark.parametrize("vendor", VENDORS)
 def test_all_that_is_written_to_a_bmc_of_any_vendor_is_planned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vendor: str, mode: str, kind: str
@@ -59,6 +62,21 @@ def test_all_that_is_written_to_a_bmc_of_any_vendor_is_planned(
     with server(tmp_path, vendor) as it:
         it.boot_mode, it.kind = mode, kind
         check_course(it, monkeypatch)
+
+
+@pytest.mark.parametrize("vendor", VENDORS)
+def test_a_server_of_each_vendor_is_installed_and_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vendor: str
+) -> None:
+    with server(tmp_path, vendor) as it:
+        check_course(it, monkeypatch)
+        figures, state = it.fleet.figures(), it.fleet.state()
+        image = it.media.publish(NAME)
+        assert (state.running, state.disk, state.image, state.sessions) == (False, image, "", 0)
+        assert figures.resets == EACH_RESET
+        assert (figures.installs, figures.inserts) == (1, [image])
+        assert (figures.connections > 3) is vendor.startswith("hpe")
+        assert figures.peak == 1
 
 
 def test_a_secure_boot_on_an_idrac_takes_most_of_the_words(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
