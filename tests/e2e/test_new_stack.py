@@ -1,6 +1,5 @@
 """From an empty folder and an install-config to a stack that can be installed, with the real Pulumi."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -16,7 +15,7 @@ from testing.command_line import run
 from testing.fakes import openshift_install
 from testing.fakes.fleet.fleet import Options, running, uuid_of
 from testing.fakes.site import FakeSite
-from testing.install_configs import SECRETS, bare, host
+from testing.install_configs import bare, host
 from testing.pulumi_env import pulumi_env
 
 PULL_SECRET = '{"auths": {"a.test": {"auth": "aHVudGVyMg=="}}}'
@@ -36,12 +35,6 @@ class Project:
         subprocess.run(
             command, cwd=self.folder, env=self.env, check=True, capture_output=True, input=given, text=True
         )
-
-    def decrypted(self) -> dict[str, Any]:
-        command = ["pulumi", "config", "--show-secrets", "--json", "--stack", "prod", "--non-interactive"]
-        shown = subprocess.run(command, cwd=self.folder, env=self.env, check=True, capture_output=True, text=True)
-        loaded: dict[str, Any] = json.loads(shown.stdout)
-        return loaded
 
     def __call__(self, *words: str) -> str:
         """Run a command of ours, which must succeed, and return what it prints."""
@@ -79,27 +72,6 @@ def test_three_commands_lead_to_a_stack_that_can_be_installed(project: Project) 
     assert "aHVudGVyMg==" not in project.text
     assert "aHVudGVyMg==" in (project.folder / FOLDER / openshift_install.STATE).read_text()
     assert [line for line in written if line not in project.text.splitlines()] == [], "Pulumi keeps each line"
-
-
-def test_a_repository_without_secrets_passes_its_own_gates(project: Project) -> None:
-    """Case 4 of issue 40, and 7: `pulumi stack init` keeps what `init` wrote, and `init` what Pulumi wrote."""
-    shutil.copy(plans.INSTALL_CONFIG, project.folder / "mine.yaml")
-    project("init", "prod", "--install-config", "mine.yaml")
-    written = project.text.splitlines()
-    project.pulumi("stack", "init")
-    project("move-secrets", "prod")
-    config = (project.folder / CONFIG).read_text()
-    assert not any(secret in config + project.text for secret in SECRETS)
-    assert project("check", "--stack", CONFIG, STACK) == f"{CONFIG}: ok\n"
-    before = yaml.safe_load(project.text)
-    project("init", "prod")
-    after = yaml.safe_load(project.text)
-    assert after["encryptionsalt"] == before["encryptionsalt"]
-    assert [line for line in written if line not in project.text.splitlines()] == []
-    shown = project.decrypted()
-    assert shown["okd-baremetal:pull_secret"]["value"] == plans.install_config()["pullSecret"]
-    login = {"username": "admin", "password": "rehearsal-only"}
-    assert shown["okd-baremetal:bmc_credentials"]["objectValue"] == dict.fromkeys(plans.HOSTS, login)
 
 
 def test_a_serial_of_digits_is_set_as_documented(project: Project) -> None:
