@@ -13,7 +13,6 @@ from testing.command_line import run
 from tests.unit.cli.runs.test_timeline import line
 
 FIRST, SECOND = "2026-11-23T060000.000Z", "2026-11-23T070000.000Z"
-VOID = {"meta", "rect"}
 
 
 class Reader(HTMLParser):
