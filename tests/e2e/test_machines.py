@@ -25,9 +25,8 @@ def fixes_in(text: str, command: str) -> list[list[str]]:
     return sorted(map(list, found))
 
 
-def test_mixed_up_machines_are_left_and_a_replaced_one_has_to_be_off(project: Project, bmc: Emulator) -> None:
+def mixed_up_ones_are_left_and_a_replaced_one_has_to_be_off(project: Project, bmc: Emulator) -> None:
     """Cases P25: exchanged addresses, and consents as a fix once proposed; P24: two machines would have one name."""
-    project.pulumi("up", *AT_ONCE)
     since, hosts = len(bmc.writes), copy.deepcopy(project.site["hosts"])
 
     exchange(project, "bmc_url")
@@ -53,6 +52,32 @@ def test_mixed_up_machines_are_left_and_a_replaced_one_has_to_be_off(project: Pr
     assert bmc.guest.installs == dict.fromkeys(MACHINES, 1)
 
 
+def a_destroy_without_their_bmcs_ends_by_the_fixes_of_its_errors(project: Project, bmc: Emulator) -> None:
+    """Case P5: neither `up` nor `destroy` ended without a BMC; one is elsewhere now, the other one is gone."""
+    with edited_resources(project.folder) as resources:
+        for resource in resources:
+            if resource["urn"].partition("BmcHost::")[2] in NAMES:
+                for side in ("inputs", "outputs"):
+                    resource[side]["deadline_s"] = 2
+                    bmc_of = resource[side]["bmc"]
+                    bmc_of["address"] = bmc_of["address"].replace(f":{bmc.port}/", ":1/")
+    refused = project.pulumi("destroy", *AT_ONCE, fails=True)
+    (elsewhere, _), (_, gone) = fixes_in(refused, "up --target"), fixes_in(refused, "state delete")
+    assert (elsewhere[2][-12:], gone[2][-12:]) == (*NAMES,)
+    since = len(bmc.writes)
+    project.pulumi(*elsewhere, *AT_ONCE)
+    assert bmc.writes[since:] == []
+    project.pulumi(*gone, "--yes")
+    project.pulumi("destroy", *AT_ONCE)
+    assert [bmc.guest.systems.get_power_state(uuid) for uuid in (FIRST, THIRD)] == ["Off", "On"]
+
+
+def test_machines_are_mixed_up_replaced_and_given_up_without_their_bmcs(project: Project, bmc: Emulator) -> None:
+    project.pulumi("up", *AT_ONCE)
+    mixed_up_ones_are_left_and_a_replaced_one_has_to_be_off(project, bmc)
+    a_destroy_without_their_bmcs_ends_by_the_fixes_of_its_errors(project, bmc)
+
+
 def test_one_machine_behind_two_spellings_is_not_written_to(project: Project, bmc: Emulator) -> None:
     """Cases C1 and C2: two hosts would fight over one server."""
     since, hosts = len(bmc.writes), project.site["hosts"]
@@ -76,24 +101,3 @@ def test_a_run_that_asks_nobody_takes_over_no_server_that_runs(project: Project,
     bmc.guest.systems.set_power_state(FIRST, "ForceOff")
     project.pulumi(*alone)
     assert project.outputs("okd-master-0")["uuid"] == FIRST
-
-
-def test_a_destroy_without_its_bmcs_ends_by_the_fixes_of_its_errors(project: Project, bmc: Emulator) -> None:
-    """Case P5: neither `up` nor `destroy` ended without a BMC; one is elsewhere now, the other one is gone."""
-    project.site["bmc_deadline_s"] = 2
-    project.pulumi("up", *AT_ONCE)
-    with edited_resources(project.folder) as resources:
-        for resource in resources:
-            if resource["urn"].partition("BmcHost::")[2] in NAMES:
-                for side in ("inputs", "outputs"):
-                    bmc_of = resource[side]["bmc"]
-                    bmc_of["address"] = bmc_of["address"].replace(f":{bmc.port}/", ":1/")
-    refused = project.pulumi("destroy", *AT_ONCE, fails=True)
-    (elsewhere, _), (_, gone) = fixes_in(refused, "up --target"), fixes_in(refused, "state delete")
-    assert (elsewhere[2][-12:], gone[2][-12:]) == (*NAMES,)
-    since = len(bmc.writes)
-    project.pulumi(*elsewhere, *AT_ONCE)
-    assert bmc.writes[since:] == []
-    project.pulumi(*gone, "--yes")
-    project.pulumi("destroy", *AT_ONCE)
-    assert [bmc.guest.systems.get_power_state(uuid) for uuid in NAMES.values()] == ["Off", "On"]
