@@ -96,6 +96,7 @@ class ServerUnderTest:
     fingerprint: str = ""
     boot_mode: str = UEFI
     kind: str = "redfish-virtualmedia"
+    found: AsFound = field(default_factory=AsFound)
     lines: list[str] = field(default_factory=list)
     mark: FakeMark = field(default_factory=FakeMark)
 
@@ -114,7 +115,8 @@ class ServerUnderTest:
     def take_over(self) -> AsFound:
         """Take the server over, as the creation of `BmcHost` does."""
         with self._engine() as engine:
-            return engine.take_over(self.mark.remove, lambda _: None)[1]
+            self.found = engine.take_over(self.mark.remove, lambda _: None)[1]
+        return self.found
 
     def release(self, found: AsFound) -> list[Fault]:
         """Release the server, as the deletion of `BmcHost` does. Return what its BMC refuses to restore."""

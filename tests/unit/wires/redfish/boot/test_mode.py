@@ -11,6 +11,7 @@ from testing.fakes.clock import FakeClock
 from testing.fakes.fleet.fleet import Fault
 from testing.fakes.fleet.vendors import VENDORS
 from testing.server_under_test import ServerUnderTest, server
+from tests.unit.wires.redfish.test_writes import only_planned
 from wires.bmc.boot_mode import BootMode, SecureBootProof, check_boot_mode
 from wires.bmc.client import BootOverride, SecureBoot
 from wires.bmc.steps import Steps, run_steps
@@ -233,8 +234,10 @@ def test_every_vendor_has_an_expected_secure_boot_result() -> None:
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-def test_each_vendors_server_boots_securely_or_is_refused_untouched(tmp_path: Path, vendor: str) -> None:
-    with server(tmp_path, vendor) as it:
+def test_each_vendors_server_boots_securely_or_is_refused_untouched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, vendor: str
+) -> None:
+    with server(tmp_path, vendor) as it, only_planned(it, monkeypatch):
         it.boot_mode = SECURE
         if why := SECURELY[vendor]:
             with pytest.raises(BmcRefusedError, match=f"bootMode UEFISecureBoot: .*{why}"):
