@@ -34,6 +34,7 @@ class Client:
         """
         if time.monotonic() - self._used_at > IDLE_S:
             self.close()
+        is_kept = self._connection is not None
         self._connection = self._connection or self._connect(timeout_s)
         headers = {"Content-Type": "application/json"} if body is not None else {}
         try:
@@ -42,8 +43,10 @@ class Client:
             content = answer.read()
             if answer.status not in (http.client.OK, http.client.CREATED):
                 raise http.client.HTTPException(answer.status, content[:200])
-        except (OSError, http.client.HTTPException):
+        except (OSError, http.client.HTTPException) as error:
             self.close()
+            if is_kept and method == "GET" and isinstance(error, ConnectionError):
+                return self.call(method, path, timeout_s=timeout_s)  # as Go's: it was ended since its last answer
             raise
         self._used_at = time.monotonic()
         return dict(json.loads(content))

@@ -2,6 +2,7 @@
 
 import http.client
 import ssl
+from contextlib import AbstractContextManager, nullcontext
 from unittest.mock import Mock, create_autospec
 
 import pytest
@@ -22,6 +23,32 @@ def test_a_connection_that_rested_is_not_used_again(
     clock.return_value += rest_s
     client.call("GET", "/readyz")
     assert connect.call_count == connections
+
+
+@pytest.mark.parametrize(
+    ("method", "answers", "fails"),
+    [
+        pytest.param("GET", 1, False, id="read-on-a-kept-one"),
+        pytest.param("PUT", 1, True, id="write-on-a-kept-one"),
+        pytest.param("GET", 0, True, id="read-on-a-new-one"),
+    ],
+)
+def test_a_read_whose_connection_ended_meanwhile_is_made_again(
+    method: str, answers: int, fails: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The VIP had moved on from a node that was resumed: the rehearsal of a pair broke off (2026-11-29)."""
+    ended, made = connection(), connection()
+    ended.getresponse.side_effect = [ended.getresponse.return_value] * answers + [http.client.RemoteDisconnected("ended")]
+    monkeypatch.setattr(Client, "_connect", Mock(side_effect=[ended, made]))
+    client = Client("192.168.111.5", "api.okd.lab.test", ssl.create_default_context())
+    for _ in range(answers):
+        client.call("GET", "/readyz")
+    outcome: AbstractContextManager[object] = (
+        pytest.raises(http.client.RemoteDisconnected) if fails else nullcontext()
+    )
+    with outcome:
+        client.call(method, "/readyz")
+    assert made.request.called is not fails
 
 
 def connection() -> Mock:
