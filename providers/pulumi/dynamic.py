@@ -24,12 +24,12 @@ from pydantic import BaseModel, SecretStr, ValidationError
 
 from base import log, write_guard
 from base.clock import SYSTEM_CLOCK
-from base.errors import ConfigError, Fault, OkdBaremetalError, as_own
+from base.errors import ConfigError, Fault, OkdBaremetalError, as_own, word
 from base.log_entries import Action
 from base.shapes import shape_faults
 from base.spec import INPUT_ONLY, MACHINE, REPLACES, SECRET_OUTPUT, Outs, Spec, marked, state_names
 from providers.asleep import STACK
-from providers.pulumi import plugin, run_follower, workers
+from providers.pulumi import declared, plugin, run_follower, workers
 
 Props = dict[str, Any]
 S = TypeVar("S", bound=Spec)
@@ -66,6 +66,7 @@ class Provider(ResourceProvider, Generic[S, O]):
         unknown = frozenset(key for key, value in news.items() if _is_unknown(value))
         try:
             spec: S = self.spec.model_validate(_known(news))  # type: ignore[assignment]
+            declared.DECLARED.add(spec.urn)
             faults = list(self._faults(self.known_spec(_olds), spec))
         except ValidationError as error:
             faults = shape_faults(error, self.spec)
@@ -79,7 +80,8 @@ class Provider(ResourceProvider, Generic[S, O]):
         if old and new:
             with _one_line_errors():
                 self._plan(old, self.outs_of(_olds), new)
-        replaces = [key for key in marked(self.spec, REPLACES) if _olds.get(key) != _news.get(key)]
+        if replaces := [key for key in marked(self.spec, REPLACES) if _olds.get(key) != _news.get(key)]:
+            declared.REPLACED.add(_news.get("urn") or "")
         return DiffResult(changes=None, replaces=replaces, delete_before_replace=True)
 
     def create(self, props: Props) -> CreateResult:
@@ -106,7 +108,10 @@ class Provider(ResourceProvider, Generic[S, O]):
     def delete(self, _id: str, _props: Props) -> None:
         """Delete the resource; if it is missing already, that is a success."""
         with self._working(Action.DELETE, _props):
-            self._delete(self._spec_of(_props), self.outs_of(_props))
+            spec = self._spec_of(_props)
+            if declared.stays(spec.urn) and type(self)._delete is not Provider._delete:
+                raise ConfigError(_begun_anew(spec.urn))
+            self._delete(spec, self.outs_of(_props))
 
     def _faults(self, old: S | None, new: S) -> Iterator[Fault]:
         """Yield the faults of `new`; one whose `where` begins with an input that a preview cannot know is left out.
@@ -175,6 +180,13 @@ class Provider(ResourceProvider, Generic[S, O]):
         return {key: value for key, value in props.items() if key not in omitted} | outs.props()
 
 
+def _begun_anew(urn: str) -> Fault:
+    """Return the fault of `up --replace` and `state taint`, which would end a machine and take it over again."""
+    what = "it would be deleted and made anew, as `--replace` or `pulumi state taint` asks; nothing was changed"
+    untaint = f"run `pulumi state untaint {word(urn)}`, and `pulumi up` without that option"
+    return Fault(urn.rpartition("::")[2], what, f"{untaint}; a line of `reinstall` has a server installed again")
+
+
 def _begun(run: Path) -> None:
     write_guard.name_plan()
     run_follower.start(run)
@@ -204,9 +216,13 @@ class BaremetalResource(Resource, Generic[S]):
             later: Inputs by name that replace those of the spec; other resources provide their values.
         """
         outs = self.provider.outs
-        secret = pulumi.ResourceOptions(additional_secret_outputs=[*marked(outs, SECRET_OUTPUT)])
+        # Without its second option, a resource that `--replace` names is made first, and `diff` is not asked: the
+        # deletion of the old one then ends the machine that the new one has taken over.
+        own = pulumi.ResourceOptions(
+            additional_secret_outputs=[*marked(outs, SECRET_OUTPUT)], delete_before_replace=True
+        )
         props = {**inputs_of(spec), **later, **dict.fromkeys(outs.model_fields)}
-        super().__init__(self.provider(), name, props, pulumi.ResourceOptions.merge(opts, secret))
+        super().__init__(self.provider(), name, props, pulumi.ResourceOptions.merge(opts, own))
 
 
 def inputs_of(spec: Spec) -> dict[str, pulumi.Input[Any]]:

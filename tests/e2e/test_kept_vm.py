@@ -83,3 +83,17 @@ def test_an_update_whose_first_error_ends_it_deletes_nothing(ready: Project, tmp
     project.pulumi("up", *AT_ONCE, fails=True)
     assert project.urn("BootstrapVm", "okd-bootstrap")
     assert "BootstrapVm" not in project.log()
+
+
+def test_neither_replace_nor_taint_ends_a_machine(ready: Project, tmp_path: Path) -> None:
+    """Pulumi would first make the new one, which takes the machine over; then delete the old one, which ends it."""
+    project = ready.copy(tmp_path / "project")
+    project.set(phase="bootstrap")
+    server, handoff = project.urn("BmcHost", "okd-okd-master-0"), project.urn("VipHandoff", "okd-api")
+    before = {*project.urns()}
+    assert "a line of `reinstall`" in project.pulumi("up", *AT_ONCE, "--replace", server, fails=True)
+    project.pulumi("state", "taint", handoff, "--yes")
+    assert f"run `pulumi state untaint '{handoff}'`" in project.pulumi("up", *AT_ONCE, fails=True)
+    project.pulumi("state", "untaint", handoff, "--yes")
+    assert {*project.urns()} == before
+    assert project.steps() == {"create HostProvisioning okd-control-plane"}

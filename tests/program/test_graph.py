@@ -405,6 +405,12 @@ def test_an_upgrade_comes_after_all_else_and_in_production_alone(bootstrap: Grap
     assert run(upgrade=release).of("ClusterUpgrade") == []
 
 
+def test_what_replace_names_is_deleted_first_where_that_is_refused(bootstrap: Graph, production: Graph) -> None:
+    """Made first, BmcHost switches a server off; and the deletion of the old VipHandoff ends the bootstrap VM."""
+    declared = [*bootstrap.resources.values(), *production.resources.values()]
+    assert [each.name for each in declared if not each.goes_first] == []
+
+
 def test_the_exports_are_those_of_the_readme(bootstrap: Graph, production: Graph) -> None:
     always = {"api", "phase", "api_vip_holder", "handoff", "hosts", "approved_certificates", "kubeconfig"}
     assert bootstrap.exports.keys() == always

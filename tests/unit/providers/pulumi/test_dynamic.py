@@ -284,6 +284,39 @@ class TestDiff:
         ]
 
 
+class TestBegunAnew:
+    """`up --replace` and `pulumi state taint`: no input changes, and Pulumi asks neither `diff` nor says why."""
+
+    THING = {"name": "a", "urn": "urn:pulumi:prod::okd::Thing::okd-a"}
+
+    def test_what_the_program_declares_is_not_deleted(self) -> None:
+        things = Things()
+        things.check({}, self.THING)
+        with pytest.raises(ConfigError) as caught:
+            things.delete("id", self.THING)
+        assert str(caught.value).startswith(
+            "okd-a: it would be deleted and made anew, as `--replace` or `pulumi state"
+        )
+        assert f"Fix: run `pulumi state untaint {self.THING['urn']}`, and `pulumi up` without" in str(caught.value)
+
+    def test_what_a_change_replaces_or_nobody_declares_is_deleted(self) -> None:
+        things, old = Things(), self.THING | {"name": "b"}
+        with pytest.raises(OkdBaremetalError, match="ThingSpec"):
+            things.delete("id", self.THING)
+        things.check(old, self.THING)
+        things.diff("id", old, self.THING)
+        things.check({}, self.THING)
+        with pytest.raises(OkdBaremetalError, match="ThingSpec"):
+            things.delete("id", old)
+
+    def test_what_ends_nothing_may_be_begun_anew(self) -> None:
+        class Harmless(Provider[ThingSpec, ThingOuts]):
+            """Deletes nothing."""
+
+        Harmless().check({}, self.THING)
+        Harmless().delete("id", self.THING)
+
+
 class TestErrors:
     @pytest.mark.parametrize("error", [OkdBaremetalError("what", where="host", fix="do it"), AssetError("what")])
     def test_an_error_of_this_program_has_no_traceback(self, error: Exception) -> None:
