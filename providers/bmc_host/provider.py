@@ -170,7 +170,9 @@ def _undeletable(error: BmcError, urn: str) -> BmcError:
             own = CHECK_FIX
         case _:
             own = error.fault.fix or CHECK_FIX
-    again = f"run `pulumi up --target {word(urn)} --config destroyable=true` first"
+    # Pulumi saves the option: it would take the protection off the cluster with the next `up`.
+    kept = "if the cluster stays, `pulumi config rm destroyable` at the end"
+    again = f"run `pulumi up --target {word(urn)} --config destroyable=true` first, and, {kept}"
     what = "another address, login or certificate"
     moved = f"if its BMC has {what} now, write that, with the host in the file, and {again}"
     gone = f"if its machine is gone for good, switch it off, and run `pulumi state delete {word(urn)}`"

@@ -178,7 +178,8 @@ def test_a_spare_is_recorded_each_time_and_not_touched(
         # Without a target, `up` would install again what a half of a destroy has deleted.
         pytest.param(
             lambda it, state: it.delete("u", state),
-            "Fix: if its BMC has .* run `pulumi up --target [^`]+ --config destroyable=true` first; if",
+            "Fix: if its BMC has .* run `pulumi up --target [^`]+ --config destroyable=true` first, and, if the "
+            "cluster stays, `pulumi config rm destroyable` at the end; if",
             id="delete",
         ),
     ],
