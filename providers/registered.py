@@ -64,6 +64,11 @@ def may_have_pods(host: str) -> bool:
     return host in UNDRAINED
 
 
+def knows_who_left() -> bool:
+    """Whether `Machines`, which knows the hosts that have left, is a part of this run."""
+    return bool(PHASE)
+
+
 def let_go(hosts: Iterable[str]) -> None:
     """Take note that these hosts are out of the cluster."""
     UNDRAINED.difference_update(hosts)

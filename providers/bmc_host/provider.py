@@ -25,9 +25,9 @@ from providers.bmc_host.hardware import changed_since_inventory
 from providers.bmc_host.model import AsFound, BmcHostOuts, BmcHostSpec
 from providers.bmc_host.node import node_fault
 from providers.mark_file import MarkFile
-from providers.pulumi import plugin
+from providers.pulumi import declared, plugin
 from providers.pulumi.dynamic import Provider
-from providers.registered import may_have_pods, other_host, running_clusters
+from providers.registered import knows_who_left, may_have_pods, other_host, running_clusters
 from wires.bmc.client import Identity
 from wires.bmc.identity import named, usable
 from wires.bmc_clients import client_of, exclusive
@@ -120,7 +120,8 @@ class BmcHostProvider(Provider[BmcHostSpec, BmcHostOuts]):
         _mark_of(spec).remove()
         try:
             with _engine(spec, outs.identity, from_state=True) as engine:
-                if may_have_pods(spec.host):
+                # With --exclude, `Machines` may be no part of an `up`; a destroy declares nothing.
+                if may_have_pods(spec.host) or (declared.DECLARED and not knows_who_left()):
                     engine.refuse_while_on()
                 for fault in engine.release(outs.found):
                     plugin.warnings(spec.urn)(f"not as found: {fault}")

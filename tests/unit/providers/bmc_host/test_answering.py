@@ -374,6 +374,18 @@ def test_a_server_that_nobody_has_drained_is_not_cut_off(
     assert (fleet.state().power, fleet.figures().writes) == ("On", [])
 
 
+def test_a_run_that_does_not_know_who_left_cuts_nothing_off(
+    fleet: Fleet, props: Props, machine: Props, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--exclude` leaves out `Machines`, and `--continue-on-error` deletes a server that nothing has drained."""
+    monkeypatch.setattr(registered, "PHASE", set())
+    fleet.change(power="On")
+    BmcHostProvider().check({}, {**props, "urn": "urn:another"})
+    with pytest.raises(BmcRefusedError, match=r"it is on, and was not drained by this run; nothing was changed"):
+        BmcHostProvider().delete("u", {**props, **machine, "found": AS_FOUND})
+    assert fleet.figures().writes == []
+
+
 def test_a_delete_warns_of_what_the_bmc_refuses_to_restore(
     fleet: Fleet, props: dict[str, Any], machine: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
