@@ -38,7 +38,9 @@ def test_a_read_whose_connection_ended_meanwhile_is_made_again(
 ) -> None:
     """The VIP had moved on from a node that was resumed: the rehearsal of a pair broke off (2026-11-29)."""
     ended, made = connection(), connection()
-    ended.getresponse.side_effect = [ended.getresponse.return_value] * answers + [http.client.RemoteDisconnected("ended")]
+    ended.getresponse.side_effect = [ended.getresponse.return_value] * answers + [
+        http.client.RemoteDisconnected("ended")
+    ]
     monkeypatch.setattr(Client, "_connect", Mock(side_effect=[ended, made]))
     client = Client("192.168.111.5", "api.okd.lab.test", ssl.create_default_context())
     for _ in range(answers):
