@@ -292,21 +292,23 @@ class _Handler(BaseHTTPRequestHandler):
             self._answer_empty(HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE, f"bytes */{published.size}")
             return
         partial = is_range(requested)
-        self.send_response(HTTPStatus.PARTIAL_CONTENT if partial else HTTPStatus.OK)
-        if partial:
-            self.send_header("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{published.size}")
-        self.send_header("Content-Type", "application/octet-stream")
-        self.send_header("Content-Length", str(span[1] - span[0]))
-        self.send_header("Accept-Ranges", "bytes")
-        self.send_header("ETag", etag)
-        self.end_headers()
-        if with_body:
-            send = self._send_encrypted if self.over_tls else self._send
-            sending = self.server.connections.sending(self)
-            gone = suppress(ConnectionError, TimeoutError, ssl.SSLError)
-            with sending, published.iso.base.open("rb") as base, gone:
-                for piece in published.pieces(span):
-                    send(base, piece)
+        with self.server.connections.sending(self):
+            self.send_response(HTTPStatus.PARTIAL_CONTENT if partial else HTTPStatus.OK)
+            if partial:
+                self.send_header("Content-Range", f"bytes {span[0]}-{span[1] - 1}/{published.size}")
+            self.send_header("Content-Type", "application/octet-stream")
+            self.send_header("Content-Length", str(span[1] - span[0]))
+            self.send_header("Accept-Ranges", "bytes")
+            self.send_header("ETag", etag)
+            self.end_headers()
+            if with_body:
+                self._send_body(published, span)
+
+    def _send_body(self, published: Published, span: Span) -> None:
+        send = self._send_encrypted if self.over_tls else self._send
+        with published.iso.base.open("rb") as base, suppress(ConnectionError, TimeoutError, ssl.SSLError):
+            for piece in published.pieces(span):
+                send(base, piece)
 
     def _send(self, base: IO[bytes], piece: Span | bytes) -> None:
         """Send a piece and count every byte that was sent, even to a reader that goes away in the middle."""

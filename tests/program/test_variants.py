@@ -186,7 +186,7 @@ def test_no_login_or_address_of_a_bmc_is_an_input_of_the_objects(declared: Run) 
     assert "bmc" not in objects.replace("bootMACAddress", "")
 
 
-def test_addresses_in_another_spelling_change_nothing_of_an_installed_cluster(declared: Run, tmp_path: Path) -> None:
+def test_addresses_spelled_in_another_way_change_nothing_installed(declared: Run, tmp_path: Path) -> None:
     options = clusters.VARIANTS["dual-stack"].options
     installed = declared("dual-stack", declared("dual-stack"), phase="production")
     path = tmp_path / "stacks" / plans.STACK / "install-config.yaml"

@@ -291,17 +291,24 @@ def open_after(connections: list[socket.socket], number: int) -> list[socket.soc
 
 
 @pytest.mark.parametrize("begin", [b"", b"GET /", b"POST / HTTP/1.1\r\nContent-Length: 9\r\n\r\nx"], ids=ascii)
+@pytest.mark.parametrize("stage", ["headers", "body"])
 def test_idle_connections_beyond_the_limit_end_and_no_transfer_does(
-    iso: Iso, content: bytes, begin: bytes, monkeypatch: pytest.MonkeyPatch
+    iso: Iso, content: bytes, begin: bytes, stage: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """S15."""
+    """S15. One whose headers were sent, and whose body was about to begin, was ended as idle."""
     monkeypatch.setattr("boot_media.connections.MOST_CONNECTIONS", 6)
+    flooded, end_headers = threading.Event(), media._Handler.end_headers
+    if stage == "headers":
+        monkeypatch.setattr(media._Handler, "end_headers", lambda it: (end_headers(it), flooded.wait(10)))
     with MediaServer("127.0.0.1", 0) as server:
         url = server.publish("h0", iso)
         with reading(url) as slow:
             first = slow.recv(1)
+            while stage == "body" and not first.partition(b"\r\n\r\n")[2]:
+                first += slow.recv(1)
             with opened(url, 20, begin) as idle:
                 left = open_after(idle, 15)
+                flooded.set()
                 assert ask(url)[1] == content, "a new reader is served"
                 with slow.makefile("rb") as rest:
                     assert (first + rest.read()).partition(b"\r\n\r\n")[2] == content
