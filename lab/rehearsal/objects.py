@@ -11,6 +11,7 @@ from lab.rehearsal.okd import Okd
 from lab.rehearsal.okd_api import OkdApi
 from lab.rehearsal.report import Report
 from lab.rehearsal.stack import Stack
+from payload.kubeconfig import kubeconfig_path
 from testing.fakes.metal3 import HOSTS, MACHINES, PROVISIONINGS, Object
 
 NONE = "none"
@@ -51,7 +52,7 @@ class ObjectProofs:
 
     def routers_are_trusted(self) -> None:
         """Prove that the operator's kubeconfig has the CA of OKD's routers."""
-        path = self.stack.project / "stacks" / self.stack.name / "payload" / "auth" / "kubeconfig"
+        path = self.stack.project / kubeconfig_path(self.stack.name)
         trusted = b64decode(parse_yaml(path.read_text())["clusters"][0]["cluster"]["certificate-authority-data"])
         seen = trusted.startswith(self.okd.router_ca.strip().encode())
         self.report.prove("the routers' CA is in auth/kubeconfig", wanted=True, seen=seen)
